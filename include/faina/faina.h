@@ -200,7 +200,7 @@ struct faina_submit {
     const char *type;                    /* up to 255 bytes, as is `name` */
     const char *name;                    /* NULL: the type */
     const char *input, *metadata, *spec; /* JSON; NULL: none */
-    int priority;                        /* -32768..32767 */
+    int priority;                        /* -2147483647..2147483647 */
     int max_attempts;                    /* 0: the default of 4; FAINA_UNLIMITED: no limit */
     int64_t delay_ms;                    /* not before this delay, by the engine's clock ... */
     int64_t run_at_us;                   /* ... or not before this time; not both */
@@ -230,12 +230,14 @@ struct faina_by {
 struct faina; /* an open engine */
 
 struct faina_options {
-    int64_t open_timeout_ms; /* how long to wait for a file that another process owns; 0: 2 s,
+    int64_t open_timeout_ms;   /* how long to wait for a file that another process owns; 0: 2 s,
                                 negative: not at all */
-    int64_t input_size_max;  /* bytes of an input or output; 0: 1 MiB */
-    int64_t cache_kib;       /* page cache of the SQLite writer; 0: 64 MiB */
-    int64_t events_keep_ms;  /* how long emitted events are kept; 0: 7 days */
-    int64_t types_max;       /* types that a namespace may have, each counted once for every set of
+    int64_t input_size_max;    /* bytes of an input or output; 0: 1 MiB */
+    int64_t cache_kib;         /* page cache of the SQLite writer; 0: 64 MiB */
+    int64_t events_keep_ms;    /* how long emitted events are kept; 0: 7 days */
+    int64_t worker_timeout_ms; /* after which a worker without a heartbeat counts as dead; 0: that
+                                of FAINA_WORKER_TIMEOUT or WORKER_TIMEOUT, else 60 s */
+    int64_t types_max; /* types that a namespace may have, each counted once for every set of
                           resources that it is used with; 0: 100,000 */
 };
 
@@ -243,10 +245,10 @@ struct faina_options {
  * Opens the engine behind `url`: "sqlite:PATH" (the file is made when it is not there), "memory:",
  * "postgres://user@host/database?schema=faina", "nats://host", or a server's "http://host:port",
  * "https://host:port" or "unix:/path/of/a/socket" (with the token in FAINA_TOKEN or the file
- * FAINA_TOKEN_FILE). With NULL it is taken from the environment: FAINA_URL, else DB_HOST, DB_PORT,
- * DB_USER, DB_PASSWORD, DB_NAME and DB_SCHEMA, else the same with the prefix API_PG_, else it is
- * "sqlite:faina.db". Migrates an older store. A file that `faina serve` has open is reached through
- * the server.
+ * FAINA_TOKEN_FILE). With NULL it is taken from the environment: FAINA_URL, else DATABASE_URL
+ * if it is that of a PostgreSQL database, else DB_HOST, DB_PORT, DB_USER, DB_PASSWORD, DB_NAME and
+ * DB_SCHEMA, each else with the prefix API_PG_, else it is "sqlite:faina.db". Migrates an older
+ * store. A file that `faina serve` has open is reached through the server.
  * UNAVAILABLE: the file can't be opened, is no store, is newer than this library, or is open in
  * another process that doesn't serve it (the message names its pid); or the server doesn't answer.
  * UNAUTHORIZED: the server requires another token. INVALID_REQUEST: the URL is invalid.
@@ -478,18 +480,28 @@ FAINA_API enum faina_code faina_get_by_key(struct faina *engine, const char *ns,
                                            const char *key, struct faina_task **out,
                                            struct faina_error *err);
 
+enum faina_sort {
+    FAINA_SORT_CREATED, /* by the time of the submit */
+    FAINA_SORT_UPDATED, /* by the time of the last change */
+};
+
 struct faina_query {
     const char *ns;    /* NULL: "default"; "*": all */
     unsigned statuses; /* set of (1u << status); 0: any */
     const char *type, *team_id, *parent_id, *created_by, *idempotency_key; /* NULL: any */
     int64_t created_after_us;                                              /* at or after; 0: any */
     int64_t created_before_us;                                             /* before; 0: any */
-    int limit;                                                             /* 0: 100; up to 1,000 */
+    int64_t updated_after_us, updated_before_us; /* the same for the last change */
+    const char *worker_id;                       /* tasks that this worker holds; NULL: any */
+    enum faina_sort sort;
+    bool ascending;     /* oldest first; for FAINA_SORT_UPDATED */
+    int limit;          /* 0: 100; up to 1,000 */
     const char *cursor; /* next_cursor of the page before */
     bool brief;         /* leave out input, output, metadata and spec */
 };
 
-/* Newest first. */
+/* Newest first. A page may have fewer tasks than `limit`, or none, and still have a next_cursor,
+ * because a call reads a bounded number of rows. */
 FAINA_API enum faina_code faina_list(struct faina *engine, const struct faina_query *query,
                                      struct faina_tasks **out, struct faina_error *err);
 
@@ -669,7 +681,7 @@ FAINA_API enum faina_code faina_emit(struct faina *engine, const struct faina_em
 struct faina_worker {
     const char *id;           /* hostname-pid-random, made by the worker; up to 255 bytes */
     const char *hostname;     /* NULL: unknown */
-    int pool_size;            /* how many tasks it runs at once; 0: unknown */
+    int pool_size;            /* how many tasks it runs at once; 0: unknown; -1: it runs none */
     const char *const *types; /* that it handles; none: any */
     size_t type_count;
     const char *const *services; /* resources that it can reach; NULL: all of them */
@@ -709,9 +721,9 @@ struct faina_beat {
     struct faina_lost *items; /* lost_count of them */
 };
 
-/* Registers a worker, or sends its heartbeat: after 60 s without one it is removed. For a
- * registered worker, unset fields (NULL, 0) stay as they were; types != NULL with a count of 0
- * means any. Set all fields each time, so that a worker that was removed after a long pause is
+/* Registers a worker, or sends its heartbeat: after worker_timeout_ms without one it is removed.
+ * For a registered worker, unset fields (NULL, 0) stay as they were; types != NULL with a count of
+ * 0 means any. Set all fields each time, so that a worker that was removed after a long pause is
  * registered in full. Renews the leases of `held`, the tasks of the worker (up to 10,000), in one
  * transaction; lease_ms 0: for the duration of each claim, and no lease becomes shorter. The result
  * lists the tasks that it doesn't hold. */

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "model/limits.h"
+#include "model/times.h"
 #include "client/client.h"
 #include "kv/kv_engine.h"
 #include "kv/memory/kv_memory.h"
@@ -73,6 +74,10 @@ static enum faina_code check_options(const struct faina_options *options, struct
     if (options->events_keep_ms < 0 || options->events_keep_ms > FA_DURATION_MS_MAX)
         return fa_error_field(err, FAINA_INVALID_REQUEST, "events_keep_ms",
                               "events_keep_ms must be between 0 and 100 years");
+    if (options->worker_timeout_ms != 0 && (options->worker_timeout_ms < FA_WORKER_DEAD_MS_MIN ||
+                                            options->worker_timeout_ms > FA_DURATION_MS_MAX))
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "worker_timeout_ms",
+                              "worker_timeout_ms must be between 1 second and 100 years");
     if (options->types_max < 0 || options->types_max > FA_TYPES_CEILING)
         return fa_error_field(err, FAINA_INVALID_REQUEST, "types_max",
                               "types_max must be between 0 and %d", FA_TYPES_CEILING);
@@ -109,10 +114,38 @@ static enum faina_code open_store(const char *url, const struct faina_options *o
     return code == FAINA_OK ? fa_store_open_sqlite(out, path, options, owner, err) : code;
 }
 
+/* After how long a worker without a heartbeat is dead, when the caller has left it open. */
+static enum faina_code read_timeout(struct faina_options *options, struct faina_error *err)
+{
+    static const char *const names[] = {"FAINA_WORKER_TIMEOUT", "WORKER_TIMEOUT"};
+    enum faina_code code = FAINA_OK;
+
+    for (size_t i = 0; code == FAINA_OK && i < FA_COUNT(names) && options->worker_timeout_ms == 0;
+         i++) {
+        const char *text = getenv(names[i]);
+
+        if (text == NULL || text[0] == '\0')
+            continue;
+        code = fa_duration_parse(text, names[i], &options->worker_timeout_ms, err);
+        if (code == FAINA_OK && options->worker_timeout_ms < FA_WORKER_DEAD_MS_MIN)
+            code = fa_error_field(err, FAINA_INVALID_REQUEST, names[i],
+                                  "%s must be at least 1s, and should be several heartbeats",
+                                  names[i]);
+    }
+    return code;
+}
+
 static enum faina_code open_engine(struct fa_service **out, struct fa_store *store,
                                    const struct faina_options *options, struct faina_error *err)
 {
-    enum faina_code code = fa_engine_open(out, store, options, err);
+    struct faina_options all = options != NULL ? *options : (struct faina_options){0};
+    enum faina_code code = read_timeout(&all, err);
+
+    if (code != FAINA_OK) {
+        store->ops->close(store);
+        return code;
+    }
+    code = fa_engine_open(out, store, &all, err);
 
     if (code == FAINA_OK)
         (*out)->input_size_max = options && options->input_size_max > 0

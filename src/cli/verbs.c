@@ -78,6 +78,11 @@ static const struct fa_flag ls_flags[] = {
     {"key", 'k', "KEY", "only tasks with this idempotency key"},
     {"after", 0, "TIME", "created at this time or later; a duration counts back from now"},
     {"before", 0, "TIME", "created before this time; a duration counts back from now"},
+    {"updated-after", 0, "TIME", "changed at this time or later"},
+    {"updated-before", 0, "TIME", "last changed before this time"},
+    {"worker", 'w', "ID", "only tasks that this worker holds"},
+    {"sort", 0, "FIELD", "createdAt (default) or updatedAt"},
+    {"order", 0, "ORDER", "desc (newest first, default) or asc; asc needs --sort updatedAt"},
     F_LIMIT, F_CURSOR,
     {"all", 'a', NULL, "all pages, not only the first"},
     F_END,
@@ -467,7 +472,8 @@ const struct fa_verb fa_verbs[] = {
      "faina cron next '*/15 9-17 * * MON-FRI' --timezone America/New_York --count 5",
      1, 1, fa_verb_cron_next, cron_next_flags},
     {"worker-list", FA_GROUP_ADMIN, "[ID]", "list live workers, newest heartbeat first",
-     "Lists registered workers. A worker without a heartbeat for 60 seconds is removed.", NULL,
+     "Lists registered workers. A worker without a heartbeat for 60 seconds "
+     "(FAINA_WORKER_TIMEOUT) is removed.", NULL,
      0, 1, fa_verb_worker_list, NULL},
 
     {"emit", FA_GROUP_ADMIN, "TYPE [DATA|@FILE|-]", "emit an event",

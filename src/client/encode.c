@@ -79,6 +79,11 @@ static void query_list(const struct fa_op *op, struct fa_call *call)
     add_param(call, "idempotencyKey", query->idempotency_key);
     add_time_param(call, "createdAfter", query->created_after_us);
     add_time_param(call, "createdBefore", query->created_before_us);
+    add_time_param(call, "updatedAfter", query->updated_after_us);
+    add_time_param(call, "updatedBefore", query->updated_before_us);
+    add_param(call, "workerId", query->worker_id);
+    add_param(call, "sort", query->sort == FAINA_SORT_UPDATED ? "updatedAt" : NULL);
+    add_param(call, "order", query->ascending ? "asc" : NULL);
     add_int_param(call, "limit", query->limit);
     add_param(call, "cursor", query->cursor);
     add_flag_param(call, "brief", query->brief);

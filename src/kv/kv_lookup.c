@@ -171,7 +171,10 @@ static bool matches(const struct faina_query *query, const struct faina_task *ta
            is_or_any(query->created_by, task->created_by) &&
            is_or_any(query->idempotency_key, task->idempotency_key) &&
            (query->created_after_us == 0 || task->created_us >= query->created_after_us) &&
-           (query->created_before_us == 0 || task->created_us < query->created_before_us);
+           (query->created_before_us == 0 || task->created_us < query->created_before_us) &&
+           (query->updated_after_us == 0 || task->updated_us >= query->updated_after_us) &&
+           (query->updated_before_us == 0 || task->updated_us < query->updated_before_us) &&
+           is_or_any(query->worker_id, task->worker_id);
 }
 
 static size_t task_size(const struct faina_task *task)
@@ -288,6 +291,9 @@ static enum faina_code list_tasks(struct fa_kv_engine *engine, struct fa_op *op)
     enum faina_code code;
     int64_t before;
 
+    if (query->sort != FAINA_SORT_CREATED)
+        return fa_error_field(&op->error, FAINA_NOT_SUPPORTED, "sort",
+                              "this engine lists tasks by createdAt, newest first");
     code = read_cursor(query->cursor, &before, &op->error);
     if (code == FAINA_OK)
         code = fa_kv_engine_await(engine, &op->error);

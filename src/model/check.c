@@ -391,7 +391,7 @@ enum faina_code fa_check_heartbeat(const struct faina_worker *worker, const stru
 
     c.result = fa_check_worker(worker->id, err);
     name_if_set(&c, worker->hostname, FA_HOSTNAME_SIZE_MAX, "hostname");
-    range(&c, worker->pool_size, 0, FA_POOL_SIZE_MAX, "poolSize");
+    range(&c, worker->pool_size, -1, FA_POOL_SIZE_MAX, "poolSize");
     names(&c, worker->types, worker->type_count, FA_CLAIM_NAMES_MAX, FA_TYPE_SIZE_MAX, "types");
     names(&c, worker->services, worker->service_count, FA_CLAIM_NAMES_MAX,
           FA_RESOURCE_NAME_SIZE_MAX, "services");
@@ -448,6 +448,16 @@ enum faina_code fa_check_query(const struct faina_query *query, struct faina_err
     name_if_set(&c, query->idempotency_key, FA_KEY_SIZE_MAX, "idempotencyKey");
     time_if_set(&c, query->created_after_us, "createdAfter");
     time_if_set(&c, query->created_before_us, "createdBefore");
+    time_if_set(&c, query->updated_after_us, "updatedAfter");
+    time_if_set(&c, query->updated_before_us, "updatedBefore");
+    name_if_set(&c, query->worker_id, FA_WORKER_ID_SIZE_MAX, "workerId");
+    if (c.result == FAINA_OK && query->sort != FAINA_SORT_CREATED &&
+        query->sort != FAINA_SORT_UPDATED)
+        c.result = fa_error_field(err, c.refusal, "sort", "sort must be createdAt or updatedAt");
+    if (c.result == FAINA_OK && query->ascending && query->sort == FAINA_SORT_CREATED)
+        c.result = fa_error_field(err, c.refusal, "order",
+                                  "order=asc needs sort=updatedAt; tasks by createdAt are listed "
+                                  "newest first");
     range(&c, query->limit, 0, FA_LIST_LIMIT_MAX, "limit");
     name_if_set(&c, query->cursor, FA_CURSOR_SIZE_MAX, "cursor");
     return c.result;

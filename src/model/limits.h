@@ -27,8 +27,8 @@
 #define FA_SUBTASK_DEPTH_MAX 32
 #define FA_DEPENDS_ON_MAX 1000
 #define FA_RESOURCES_MAX 16
-#define FA_PRIORITY_MIN (-32768)
-#define FA_PRIORITY_MAX 32767
+#define FA_PRIORITY_MIN (-2147483647)
+#define FA_PRIORITY_MAX 2147483647
 #define FA_ATTEMPTS_DEFAULT 4
 #define FA_ATTEMPTS_MAX 1000000
 #define FA_BATCH_MAX 10000
@@ -51,7 +51,8 @@
 #define FA_HOSTNAME_SIZE_MAX 255
 #define FA_WORKER_VERSION_SIZE_MAX 255
 #define FA_POOL_SIZE_MAX 100000
-#define FA_WORKER_DEAD_MS 60000 /* a worker without a heartbeat for this long is removed */
+#define FA_WORKER_DEAD_MS 60000    /* a worker without a heartbeat for this long is removed */
+#define FA_WORKER_DEAD_MS_MIN 1000 /* the least that FAINA_WORKER_TIMEOUT may be */
 #define FA_MATCH_SIZE_MAX (4 * 1024)
 #define FA_MATCH_DEPTH_MAX 64
 #define FA_MATCH_STEPS_MAX 1000000

@@ -9,6 +9,7 @@
 #include "store/engine.h"
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "model/limits.h"
 #include "model/states.h"
 #include "model/times.h"
@@ -24,6 +25,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const struct fa_service_ops engine_ops;
 
@@ -580,8 +582,12 @@ static enum faina_code start_timer(struct fa_engine *engine, struct faina_error 
 
 static enum faina_code join_fleet(struct fa_engine *engine, struct faina_error *err)
 {
-    struct fa_fleet_events events = {engine, on_tasks_ready, on_tasks_ended, on_chores_due,
-                                     on_lost_notifications};
+    struct fa_fleet_events events = {.ctx = engine,
+                                     .node = engine->store->node,
+                                     .ready = on_tasks_ready,
+                                     .ended = on_tasks_ended,
+                                     .due = on_chores_due,
+                                     .all = on_lost_notifications};
 
     if (engine->store->ops->join == NULL)
         return FAINA_OK;
@@ -594,12 +600,26 @@ static void set_options(struct fa_engine *engine, const struct faina_options *op
     engine->input_size_max = FA_INPUT_SIZE_DEFAULT;
     engine->events_keep_ms = FA_EVENTS_KEEP_MS;
     engine->types_max = FA_TYPES_DEFAULT;
+    engine->store->worker_dead_us = FA_WORKER_DEAD_MS * INT64_C(1000);
+    if (options != NULL && options->worker_timeout_ms > 0)
+        engine->store->worker_dead_us = options->worker_timeout_ms * 1000;
     if (options != NULL && options->types_max > 0)
         engine->types_max = options->types_max;
     if (options != NULL && options->input_size_max > 0)
         engine->input_size_max = (size_t)options->input_size_max;
     if (options != NULL && options->events_keep_ms > 0)
         engine->events_keep_ms = options->events_keep_ms;
+}
+
+static void name_node(struct fa_store *store)
+{
+    char host[64] = "node";
+    struct fa_random random;
+
+    gethostname(host, sizeof(host) - 1);
+    fa_random_seed_system(&random);
+    snprintf(store->node, sizeof(store->node), "%s-%d-%08x", host, (int)getpid(),
+             (unsigned)fa_random_next(&random));
 }
 
 static void init_timer_cond(struct fa_engine *engine)
@@ -622,6 +642,7 @@ enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
     engine->do_fns = do_fns;
     engine->store = store;
     engine->clock = store->ops->clock != NULL ? store->ops->clock(store) : NULL;
+    name_node(store);
     set_options(engine, options);
     engine->opened_us = fa_clock_now_us();
     engine->waiters = fa_waiters_create();

@@ -150,8 +150,9 @@ static void test_claim__priority_then_age(struct fa_t *t)
         const char *type;
         int priority;
     } tasks[] = {
-        {"a", "x", 0},  {"b", "y", 0},  {"c", "x", 5},      {"d", "y", 5}, {"e", "z", 32767},
-        {"f", "x", -1}, {"g", "y", -1}, {"h", "z", -32768}, {"i", "x", 5},
+        {"a", "x", 0},  {"b", "y", 0},           {"c", "x", 5},
+        {"d", "y", 5},  {"e", "z", 2147483647},  {"f", "x", -1},
+        {"g", "y", -1}, {"h", "z", -2147483647}, {"i", "x", 5},
     };
 
     for (size_t i = 0; i < FA_COUNT(tasks); i++)

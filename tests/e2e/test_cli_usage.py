@@ -106,7 +106,7 @@ def test_wrong_use(cli):
             (("rm", "--all", "--status", "pending", "--yes"), "--cancel"),
             (("retry", "--all", "--status", "completed", "--yes"), "failed, dead_letter"),
             (("submit", "x", "--priority", "many"), "whole number"),
-            (("submit", "x", "--priority", "40000"), "32767"),
+            (("submit", "x", "--priority", "4000000000"), "2147483647"),
             (("submit", "x", "--priority"), "needs a value"),
             (("submit", "x", "--wait=yes"), "takes no value"),
             (("submit", "x", "--name", "a", "--name", "b"), "given twice"),

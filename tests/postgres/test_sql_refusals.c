@@ -44,10 +44,9 @@ static void test_sql_refusals__limits(void **state)
          "metadata: metadata must be a JSON object"},
         {"'a', spec => to_jsonb(" R(65534, "x") ")", "'a', spec => to_jsonb(" R(65535, "x") ")",
          "spec: spec is 65537 bytes long; the limit is 65536"},
-        {"'a', priority => 32767", "'a', priority => 32768",
-         "priority: priority is 32768; it must be a whole number from -32768 to 32767"},
-        {"'a', priority => -32768", "'a', priority => -32769",
-         "priority: priority is -32769; it must be a whole number from -32768 to 32767"},
+        {"'a', priority => -2147483647", "'a', priority => -2147483648",
+         "priority: priority is -2147483648; it must be a whole number from -2147483647 to "
+         "2147483647"},
         {"'a', max_attempts => 1000000", "'a', max_attempts => 1000001",
          "max_attempts: max_attempts is 1000001; it must be a whole number from 0 to 1000000"},
         {"'a', max_attempts => 0", "'a', max_attempts => -1",
@@ -126,7 +125,8 @@ static void test_sql_refusals__bodies_are_refused_by_field(void **state)
         {"[{\"type\": \"a\", \"status\": \"pending\"}]",
          "status: tasks[0]: status is no field of a submit"},
         {"[{\"type\": \"a\", \"priority\": 1.5}]",
-         "priority: tasks[0]: priority is 1.5; it must be a whole number from -32768 to 32767"},
+         "priority: tasks[0]: priority is 1.5; it must be a whole number from -2147483647 to "
+         "2147483647"},
         {"[{\"type\": \"a\", \"maxAttempts\": 1, \"maxRetries\": 1}]",
          "maxRetries: tasks[0]: maxRetries and maxAttempts are both set"},
         {"[{\"type\": \"a\", \"delay\": \"5 min\"}]",

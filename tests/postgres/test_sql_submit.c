@@ -68,7 +68,7 @@ static const struct {
     {"{\"type\": \"a\", \"name\": \"a\"}", "'a', name => 'a'"},
     {"{\"name\": \"b\"}", "NULL, name => 'b'"},
     {"{\"type\": \"a\", \"priority\": 7}", "'a', priority => 7"},
-    {"{\"type\": \"a\", \"priority\": -32768}", "'a', priority => -32768"},
+    {"{\"type\": \"a\", \"priority\": -2147483647}", "'a', priority => -2147483647"},
     {"{\"type\": \"a\", \"delay\": \"1h30m\"}", "'a', delay => '1 hour 30 min'"},
     {"{\"type\": \"a\", \"delay\": 5400}", "'a', delay => '90 min'"},
     {"{\"type\": \"a\", \"delay\": \"0s\"}", "'a', delay => '0'"},

@@ -116,6 +116,20 @@ out:
     return code;
 }
 
+static int read_order(struct fa_cli *cli, struct faina_query *query)
+{
+    const char *sort = fa_flag(cli, "sort"), *order = fa_flag(cli, "order");
+
+    if (sort && strcmp(sort, "updatedAt") == 0)
+        query->sort = FAINA_SORT_UPDATED;
+    else if (sort && strcmp(sort, "createdAt") != 0)
+        return fa_cli_usage(cli, "--sort is createdAt or updatedAt, not \"%.40s\"", sort);
+    query->ascending = order && strcmp(order, "asc") == 0;
+    if (order && !query->ascending && strcmp(order, "desc") != 0)
+        return fa_cli_usage(cli, "--order is desc or asc, not \"%.40s\"", order);
+    return FA_EXIT_OK;
+}
+
 int fa_verb_ls(struct fa_cli *cli)
 {
     struct faina_query query = {.ns = cli->ns, .brief = cli->format == FA_CLI_TABLE};
@@ -130,9 +144,16 @@ int fa_verb_ls(struct fa_cli *cli)
         code = fa_flag_time(cli, "after", true, &query.created_after_us);
     if (code == FA_EXIT_OK)
         code = fa_flag_time(cli, "before", true, &query.created_before_us);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_time(cli, "updated-after", true, &query.updated_after_us);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_time(cli, "updated-before", true, &query.updated_before_us);
+    if (code == FA_EXIT_OK)
+        code = read_order(cli, &query);
     if (code != FA_EXIT_OK)
         return code;
     query.limit = (int)limit;
+    query.worker_id = fa_flag(cli, "worker");
     query.type = fa_flag(cli, "type");
     query.team_id = fa_flag(cli, "team");
     query.parent_id = fa_flag(cli, "parent");

@@ -12,6 +12,7 @@
 #include "cli/verbs.h"
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "json/log.h"
 #include "model/limits.h"
 #include "worker/runtime.h"
@@ -23,6 +24,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -207,8 +209,55 @@ static void refresh(struct fa_server *server, const struct fa_log *log)
         FA_LOG(log, FA_LOG_WARN, "the tokens can't be read", {"why", err.message});
 }
 
+/* A server without a pool is listed among the workers by its own heartbeats. With one, the pool
+ * sends them. */
+struct node {
+    struct fa_service *service;
+    char id[FA_WORKER_ID_SIZE_MAX + 1];
+    char hostname[64];
+};
+
+static void init_node(struct node *node, const char *given, struct fa_service *service)
+{
+    struct fa_random random;
+
+    *node = (struct node){.service = service, .hostname = "node"};
+    gethostname(node->hostname, sizeof(node->hostname) - 1);
+    fa_random_seed_system(&random);
+    if (given)
+        snprintf(node->id, sizeof(node->id), "%s", given);
+    else
+        snprintf(node->id, sizeof(node->id), "%s-%d-%08x", node->hostname, (int)getpid(),
+                 (unsigned)fa_random_next(&random));
+}
+
+static void send_heartbeat(const struct node *node, const struct fa_log *log)
+{
+    const struct faina_worker self = {
+        .id = node->id, .hostname = node->hostname, .pool_size = -1, .version = FAINA_VERSION};
+    struct fa_arena scratch = {0};
+    struct fa_op op = {.kind = FA_OP_WORKER_PUT, .worker = {.self = &self}, .arena = &scratch};
+
+    if (node->service) {
+        fa_service_run(node->service, &op, 1);
+        if (op.code != FAINA_OK)
+            FA_LOG(log, FA_LOG_WARN, "the node can't be registered", {"why", op.error.message});
+    }
+    fa_arena_finish(&scratch);
+}
+
+static void sign_off(const struct node *node)
+{
+    struct fa_arena scratch = {0};
+    struct fa_op op = {.kind = FA_OP_WORKER_REMOVE, .id = node->id, .arena = &scratch};
+
+    if (node->service)
+        fa_service_run(node->service, &op, 1); /* else it is removed when its time is over */
+    fa_arena_finish(&scratch);
+}
+
 /* Returns on SIGTERM or SIGINT. */
-static void wait_for_end(struct fa_server *server, const sigset_t *signals,
+static void wait_for_end(struct fa_server *server, const struct node *node, const sigset_t *signals,
                          const struct fa_log *log)
 {
     const struct timespec interval = {.tv_sec = REFRESH_SECONDS};
@@ -220,8 +269,10 @@ static void wait_for_end(struct fa_server *server, const sigset_t *signals,
             return;
         if (got == SIGHUP)
             reload(server, log);
-        else if (got < 0 && errno == EAGAIN)
+        else if (got < 0 && errno == EAGAIN) {
             refresh(server, log);
+            send_heartbeat(node, log);
+        }
     }
 }
 
@@ -381,6 +432,7 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options,
     struct fa_server *server;
     struct faina_error err;
     sigset_t signals;
+    struct node node;
     int code;
 
     /* Blocked before any thread starts: all threads inherit the mask, and this one waits. */
@@ -410,10 +462,13 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options,
         return fa_cli_fail(cli, &err);
     }
     fa_share_advertise(cli, server, options->beside);
+    init_node(&node, companions->pool.worker_id, companions->runtime ? NULL : cli->service);
+    send_heartbeat(&node, options->log);
     log_addresses(cli, server, options);
     notify("READY=1\nSTATUS=Serving");
-    wait_for_end(server, &signals, options->log);
+    wait_for_end(server, &node, &signals, options->log);
     notify("STOPPING=1");
+    sign_off(&node);
     fa_service_advertise(cli->service, NULL);
     shut_down(server, companions, options->log);
     fa_cli_close(cli);

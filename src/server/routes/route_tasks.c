@@ -380,6 +380,37 @@ static bool read_filters(struct fa_request *req, struct faina_query *query)
            fa_request_time(req, "createdBefore", &query->created_before_us);
 }
 
+/* A parameter with one of two values; false: it was refused. */
+static bool read_choice(struct fa_request *req, const char *name, const char *usual,
+                        const char *other, bool *is_other)
+{
+    const char *text = fa_url_param(&req->url, name);
+    struct faina_error err;
+
+    *is_other = text && strcmp(text, other) == 0;
+    if (!text || *is_other || strcmp(text, usual) == 0)
+        return true;
+    fa_error_field(&err, FAINA_INVALID_REQUEST, name, "%s must be %s or %s, not \"%.40s\"", name,
+                   usual, other, text);
+    fa_respond_problem(req, &err);
+    return false;
+}
+
+/* The order of the list, and filters that the stream doesn't have. */
+static bool read_order(struct fa_request *req, struct faina_query *query)
+{
+    bool by_update;
+
+    query->worker_id = fa_url_param(&req->url, "workerId");
+    if (!fa_request_time(req, "updatedAfter", &query->updated_after_us) ||
+        !fa_request_time(req, "updatedBefore", &query->updated_before_us) ||
+        !read_choice(req, "sort", "createdAt", "updatedAt", &by_update) ||
+        !read_choice(req, "order", "desc", "asc", &query->ascending))
+        return false;
+    query->sort = by_update ? FAINA_SORT_UPDATED : FAINA_SORT_CREATED;
+    return true;
+}
+
 static bool has_foreign_id(const struct faina_query *query)
 {
     return is_foreign_id(query->team_id) || is_foreign_id(query->parent_id);
@@ -393,7 +424,8 @@ void fa_handle_list(struct fa_request *req)
     struct fa_op *op;
 
     query->cursor = fa_url_param(&req->url, "cursor");
-    if (!read_filters(req, query) || !fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit) ||
+    if (!read_filters(req, query) || !read_order(req, query) ||
+        !fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit) ||
         !fa_request_bool(req, "brief", &query->brief))
         return;
     query->limit = (int)limit;

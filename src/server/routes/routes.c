@@ -60,11 +60,16 @@ const struct fa_route fa_routes[] = {
      "'{\"tasks\":[{\"type\":\"mail.send\",\"input\":1},{\"type\":\"mail.send\",\"input\":2}]}'"},
     {"GET", FA_API "/tasks", FA_OP_LIST, fa_handle_list, 0, NULL,
      "namespace status type teamId team_id parentId createdBy idempotencyKey createdAfter "
-     "createdBefore " PAGE " brief", NULL, &fa_shape_tasks, 200,
+     "createdBefore updatedAfter updatedBefore workerId sort order " PAGE " brief", NULL,
+     &fa_shape_tasks, 200,
      "List tasks, newest first",
      "Those of one namespace; `namespace=*` lists all. `status` takes several with commas between. "
-     "`limit` is at most 1000; go on with `cursor`, the `nextCursor` of the page before. A page of "
-     "large tasks ends early. "
+     "`workerId` lists the tasks that the worker holds. `sort=updatedAt` lists them by their last "
+     "change, newest first, or oldest first with `order=asc`. "
+     "`limit` is at most 1000; go on with `cursor`, the `nextCursor` of the page before, in the "
+     "same order. A page may have fewer tasks than `limit`, or none, and still have a "
+     "`nextCursor`: a request reads a bounded number of rows, and a page of large tasks ends "
+     "early. "
      "`brief=true` leaves out input, output, metadata and spec.",
      "curl \"$URL" FA_API "/tasks?status=pending,running&type=mail.send&limit=20\""},
     {"GET", TASK, FA_OP_GET, fa_handle_get, 0, NULL, NULL, NULL, &fa_shape_task, 200,

@@ -38,6 +38,7 @@ static_assert(FA_CRON_LATE_US >= 2 * (FA_LEADER_LEASE_US + FA_LEADER_RENEW_US),
 /* Events that a fleet reports to its engine. */
 struct fa_fleet_events {
     void *ctx;
+    const char *node; /* the name of this node */
     /* There may be more to claim; a task from this key on may have become ready (scan_start.h). */
     void (*ready)(void *ctx, int64_t oldest_key);
     void (*ended)(void *ctx, const struct fa_id *ids, size_t n); /* these tasks have ended */

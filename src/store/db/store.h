@@ -58,6 +58,9 @@ struct fa_store_ops {
 struct fa_store {
     const struct fa_store_ops *ops;
     bool must_exist; /* its tables are not created */
+    /* Set when an engine opens it: */
+    char node[128];         /* the name of this node: hostname-pid-random */
+    int64_t worker_dead_us; /* a worker without a heartbeat for this long is dead */
 };
 
 /* The owner of a file that can't be opened because of it. */

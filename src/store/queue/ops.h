@@ -82,7 +82,7 @@ enum faina_code fa_refuse_unheld(const struct fa_row *row, struct fa_op *op);
  * row whole. */
 void fa_return_to_queue(struct fa_unit *unit, struct fa_row *row, enum fa_trigger trigger,
                         const char *worker);
-/* Removes workers without a heartbeat for FA_WORKER_DEAD_MS; *next_us becomes when the next one is
+/* Removes workers without a heartbeat for too long; *next_us becomes when the next one is
  * due, if that is earlier. */
 FA_MUST_CHECK enum faina_code fa_workers_remove_dead(struct fa_unit *unit, int64_t *next_us,
                                                      struct faina_error *err);

@@ -12,12 +12,18 @@
 
 #include "json/json.h"
 #include "model/limits.h"
+#include "store/db/store.h"
 #include "service/access.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#define DEAD_US (FA_WORKER_DEAD_MS * 1000LL)
+/* After which a worker without a heartbeat is dead. */
+static int64_t dead_us(const struct fa_source *source)
+{
+    return source->store != NULL ? source->store->worker_dead_us
+                                 : FA_WORKER_DEAD_MS * INT64_C(1000);
+}
 
 /* Reads what fa_names_json wrote; items are NULL if the text is damaged. */
 static struct fa_texts read_names(const struct fa_value *value, struct fa_arena *arena)
@@ -279,7 +285,8 @@ static enum faina_code put_worker(struct fa_unit *unit, struct fa_op *op)
     const char *owner;
     bool is_put = false;
     enum faina_code code = permit_self(unit, op, &owner);
-    struct fa_value params[10] = {
+    bool is_local = op->grant == NULL; /* a part of this node, and not a client */
+    struct fa_value params[12] = {
         fa_value_text(self->id),
         fa_value_text(self->hostname),
         fa_value_int(unit->now_us),
@@ -290,12 +297,18 @@ static enum faina_code put_worker(struct fa_unit *unit, struct fa_op *op)
         fa_value_text(fa_access_namespaces(op->grant, &unit->arena)),
         fa_value_text(code == FAINA_OK ? owner : NULL),
         fa_value_int(!fa_access_is_limited(op->grant)),
+        fa_value_text(is_local && unit->source.store != NULL ? unit->source.store->node : NULL),
+        fa_value_int(unit->now_us + dead_us(&unit->source)),
     };
 
     unit->actor.worker = NULL;
     if (code == FAINA_OK)
-        code = fa_db_one(unit->source.db, FA_SQL_WORKER_PUT, params, 10, fa_sink_found, &is_put,
+        code = fa_db_one(unit->source.db, FA_SQL_WORKER_PUT, params, 12, fa_sink_found, &is_put,
                          &op->error);
+    /* A process that had the file before leads no more. */
+    if (code == FAINA_OK && is_local && !fa_db_has(unit->source.db, FA_DB_MANY_WRITERS))
+        code =
+            fa_db_one(unit->source.db, FA_SQL_WORKER_LEAD, &params[10], 1, NULL, NULL, &op->error);
     if (code == FAINA_OK && !is_put) /* another node has registered it */
         code = fa_refuse_worker(self->id, &op->error);
     return code;
@@ -310,8 +323,8 @@ enum faina_code fa_do_worker_put(struct fa_unit *unit, struct fa_op *op)
         code = renew_all(unit, op, &renewal);
     if (code == FAINA_OK)
         code = set_result(unit, op, &renewal);
-    if (unit->now_us + DEAD_US < unit->next_us)
-        unit->next_us = unit->now_us + DEAD_US;
+    if (unit->now_us + dead_us(&unit->source) < unit->next_us)
+        unit->next_us = unit->now_us + dead_us(&unit->source);
     return code;
 }
 
@@ -369,7 +382,7 @@ enum faina_code fa_do_worker_remove(struct fa_unit *unit, struct fa_op *op)
 enum faina_code fa_workers_remove_dead(struct fa_unit *unit, int64_t *next_us,
                                        struct faina_error *err)
 {
-    struct fa_value limit = fa_value_int(unit->now_us - DEAD_US);
+    struct fa_value limit = fa_value_int(unit->now_us - dead_us(&unit->source));
     int64_t oldest = 0;
     enum faina_code code =
         fa_db_one(unit->source.db, FA_SQL_WORKER_OLDEST, NULL, 0, fa_db_sink_int, &oldest, err);
@@ -381,8 +394,8 @@ enum faina_code fa_workers_remove_dead(struct fa_unit *unit, int64_t *next_us,
             code = fa_db_one(unit->source.db, FA_SQL_WORKER_OLDEST, NULL, 0, fa_db_sink_int,
                              &oldest, err);
     }
-    if (code == FAINA_OK && oldest != 0 && oldest < *next_us - DEAD_US)
-        *next_us = oldest + DEAD_US;
+    if (code == FAINA_OK && oldest != 0 && oldest < *next_us - dead_us(&unit->source))
+        *next_us = oldest + dead_us(&unit->source);
     return code;
 }
 
@@ -401,7 +414,7 @@ struct worker_list {
 static void sink_worker(void *ctx, size_t row, const struct fa_value *c)
 {
     static const struct fa_form form = {
-        "worker", "xXttnJJXnT",
+        "worker", "xXttwJJXnT",
         "id hostname started_us last_heartbeat_us pool_size types services version is_leader "
         "leader_until_us"};
     struct worker_list *list = ctx;
@@ -426,7 +439,7 @@ static void sink_worker(void *ctx, size_t row, const struct fa_value *c)
         .hostname = fa_value_dup(&c[1], list->arena),
         .started_us = fa_value_as_int(&c[2]),
         .last_heartbeat_us = fa_value_as_int(&c[3]),
-        .pool_size = (int)fa_value_as_int(&c[4]),
+        .pool_size = (int)(fa_value_as_int(&c[4]) > 0 ? fa_value_as_int(&c[4]) : 0),
         .types = types.items,
         .type_count = types.count,
         .services = services.items,
@@ -455,7 +468,7 @@ enum faina_code fa_read_workers(struct fa_source *source, struct fa_op *op, int6
                                .arena = op->arena,
                                .grant = op->grant,
                                .pager = fa_pager_of_part(&op->part)};
-    struct fa_value params[4] = {fa_value_int(now_us - DEAD_US), fa_value_text(op->id)};
+    struct fa_value params[4] = {fa_value_int(now_us - dead_us(source)), fa_value_text(op->id)};
     const char *after;
     enum faina_code code = fa_cursor_read(op->part.cursor, op->arena, &after, 1, &op->error);
 
@@ -519,7 +532,7 @@ enum faina_code fa_read_worker_set(struct fa_source *source, const struct fa_lan
                                    int64_t now_us, struct fa_worker_set *out,
                                    struct faina_error *err)
 {
-    struct fa_value since = fa_value_int(now_us - DEAD_US);
+    struct fa_value since = fa_value_int(now_us - dead_us(source));
     struct skills skills = {.lane = lane};
     enum faina_code code;
 

@@ -1,5 +1,5 @@
 /*
- * list.c - lists of tasks, newest first.
+ * list.c - lists of tasks, newest first. Those in the order of the last change: list_updated.c.
  *
  * The filter selects one of a few statements that scan an index and return candidates; each
  * candidate is then read and compared with all of the filter. So any combination of filters works,
@@ -7,6 +7,7 @@
  */
 #include "store/read/lookup.h"
 
+#include "store/read/list_inner.h"
 #include "store/read/pages.h"
 #include "store/read/show.h"
 #include "json/json.h"
@@ -55,6 +56,7 @@ struct lane_filter {
     struct fa_arena *arena;
     struct fa_json_writer writer;
     struct fa_buf json;
+    struct fa_keys ids; /* sorted */
     /* With a key in the filter: one hash per type of the namespace. */
     struct fa_keys hashes;
 };
@@ -78,6 +80,7 @@ static void sink_lane(void *ctx, size_t n, const struct fa_value *c)
         (c[2].kind != FA_TEXT || !fa_name_is_same(c[2].text.ptr, query->type)))
         return;
     fa_json_put_int(&filter->writer, c[0].i);
+    fa_keys_add(&filter->ids, c[0].i);
     if (query->idempotency_key != NULL) {
         const char *ns = fa_value_dup(&c[1], filter->arena);
         const char *type = fa_value_dup(&c[2], filter->arena);
@@ -106,6 +109,7 @@ static enum faina_code find_lanes(struct fa_source *source, struct lane_filter *
     else if (!is_all)
         code = fa_db_one(source->db, FA_SQL_LANE_OF_TYPE, params, 2, sink_lane, filter, err);
     fa_json_end_array(&filter->writer);
+    fa_keys_sort(filter->ids.keys, filter->ids.count);
     return code;
 }
 
@@ -125,7 +129,11 @@ static bool matches(const struct faina_query *query, int64_t parent, const struc
            is_or_any(query->idempotency_key, row->key) &&
            (query->parent_id == NULL || row->parent == parent) &&
            (query->created_after_us == 0 || row->created_us >= query->created_after_us) &&
-           (query->created_before_us == 0 || row->created_us < query->created_before_us);
+           (query->created_before_us == 0 || row->created_us < query->created_before_us) &&
+           (query->updated_after_us == 0 || row->updated_us >= query->updated_after_us) &&
+           (query->updated_before_us == 0 || row->updated_us < query->updated_before_us) &&
+           (query->worker_id == NULL ||
+            (fa_status_is_held(row->status) && is_or_any(query->worker_id, row->worker)));
 }
 
 /* The statement that returns candidates. */
@@ -142,7 +150,9 @@ static enum faina_code choose_scan(struct fa_source *source, const struct faina_
     enum faina_code code = FAINA_OK;
 
     *out = (struct scan){.sql = FA_SQL_LIST_ALL, .param_count = 7};
-    if (query->parent_id != NULL) {
+    if (query->worker_id != NULL) {
+        *out = (struct scan){.sql = FA_SQL_LIST_WORKER, .param_count = 4};
+    } else if (query->parent_id != NULL) {
         *out = (struct scan){FA_SQL_LIST_PARENT, fa_value_int(parent), 7};
     } else if (query->team_id != NULL) {
         *out = (struct scan){FA_SQL_LIST_TEAM, fa_value_text(query->team_id), 7};
@@ -158,6 +168,11 @@ static enum faina_code choose_scan(struct fa_source *source, const struct faina_
             *out = (struct scan){.sql = FA_SQL_LIST_LIVE, .param_count = 5};
     }
     return code;
+}
+
+static bool allows_all_lanes(const struct faina_query *query)
+{
+    return query->type == NULL && query->ns != NULL && strcmp(query->ns, "*") == 0;
 }
 
 /* The next candidates before `before`. */
@@ -179,8 +194,10 @@ static enum faina_code next_keys(struct fa_source *source, const struct faina_qu
         fa_value_int(query->created_before_us),
     };
 
-    if (query->type == NULL && query->ns != NULL && strcmp(query->ns, "*") == 0)
-        params[2].kind = FA_NULL; /* every lane matches */
+    if (scan->sql == FA_SQL_LIST_WORKER)
+        params[2] = fa_value_text(query->worker_id);
+    else if (allows_all_lanes(query))
+        params[2].kind = FA_NULL;
     out->count = 0;
     return fa_db_one(source->db, scan->sql, params, scan->param_count, fa_keys_sink, out, err);
 }
@@ -233,18 +250,8 @@ static enum faina_code read_part(struct fa_source *source, const int64_t *keys, 
     return code;
 }
 
-/* The tasks of a page. */
-struct page {
-    const struct faina_query *query; /* NULL: all that are not deleted */
-    int64_t parent;
-    size_t limit;
-    size_t size;  /* of payloads, in bytes */
-    bool is_full; /* another task was found that has no room */
-    int64_t last; /* key of the last task that was shown, or left out as damaged */
-};
-
 /* Counts the size of the task that was added last. A page above FA_PAGE_SIZE_MAX ends with it. */
-static void weigh(struct page *page, const struct faina_tasks *tasks)
+static void weigh(struct fa_list_page *page, const struct faina_tasks *tasks)
 {
     page->size += fa_task_size(&tasks->items[tasks->count - 1]);
     if (page->size > FA_PAGE_SIZE_MAX)
@@ -252,7 +259,7 @@ static void weigh(struct page *page, const struct faina_tasks *tasks)
 }
 
 /* Adds a task to the page; a damaged one is left out (row.h, R4). */
-static enum faina_code show(struct fa_source *source, struct fa_op *op, struct page *page,
+static enum faina_code show(struct fa_source *source, struct fa_op *op, struct fa_list_page *page,
                             struct fa_row *row, bool lend, bool brief)
 {
     struct faina_tasks *tasks = op->tasks;
@@ -271,14 +278,14 @@ static enum faina_code show(struct fa_source *source, struct fa_op *op, struct p
     return FAINA_OK;
 }
 
-static bool belongs(const struct page *page, const struct fa_row *row)
+static bool belongs(const struct fa_list_page *page, const struct fa_row *row)
 {
     return page->query != NULL ? matches(page->query, page->parent, row) : row->deleted_us == 0;
 }
 
 /* Adds those of at most PAGE_PART tasks that match, in the order of the keys. */
-static enum faina_code add_part(struct fa_source *source, struct fa_op *op, struct page *page,
-                                const int64_t *keys, size_t count)
+static enum faina_code add_part(struct fa_source *source, struct fa_op *op,
+                                struct fa_list_page *page, const int64_t *keys, size_t count)
 {
     bool brief = page->query != NULL && page->query->brief;
     struct faina_tasks *tasks = op->tasks;
@@ -310,9 +317,8 @@ static enum faina_code add_part(struct fa_source *source, struct fa_op *op, stru
     return code;
 }
 
-/* Adds tasks to the page until it is full. */
-static enum faina_code add_all(struct fa_source *source, struct fa_op *op, struct page *page,
-                               const int64_t *keys, size_t count)
+enum faina_code fa_list_add(struct fa_source *source, struct fa_op *op, struct fa_list_page *page,
+                            const int64_t *keys, size_t count)
 {
     size_t part_max = fa_db_has(source->db, FA_DB_ROUND_TRIPS) ? PAGE_PART : 1;
     enum faina_code code = FAINA_OK;
@@ -325,7 +331,7 @@ static enum faina_code add_all(struct fa_source *source, struct fa_op *op, struc
     return code;
 }
 
-static void end_page(struct fa_op *op, const struct page *page)
+static void end_page(struct fa_op *op, const struct fa_list_page *page)
 {
     op->tasks->next_cursor = write_cursor(page->last, op->arena);
 }
@@ -334,17 +340,22 @@ static enum faina_code list_by_scan(struct fa_source *source, struct fa_op *op, 
                                     int64_t parent, const struct lane_filter *lanes)
 {
     size_t limit = op->query->limit > 0 ? (size_t)op->query->limit : FA_LIST_LIMIT_DEFAULT;
-    struct page page = {.query = op->query, .parent = parent, .limit = limit};
+    struct fa_list_page page = {.query = op->query, .parent = parent, .limit = limit};
     struct fa_keys keys = {.arena = op->arena};
-    int64_t want = (int64_t)limit + 16;
+    int64_t want = (int64_t)limit + 16, rows = 0;
     struct scan scan;
     enum faina_code code = choose_scan(source, op->query, parent, &scan, &op->error);
 
     while (code == FAINA_OK && !page.is_full) {
+        if (rows >= FA_LIST_ROWS_MAX) {
+            op->tasks->next_cursor = write_cursor(before, op->arena);
+            return FAINA_OK;
+        }
         code = next_keys(source, op->query, &scan, lanes, before, want, &keys, &op->error);
         if (code == FAINA_OK && keys.count > 0) {
-            code = add_all(source, op, &page, keys.keys, keys.count);
+            code = fa_list_add(source, op, &page, keys.keys, keys.count);
             before = keys.keys[keys.count - 1];
+            rows += (int64_t)keys.count;
         }
         if ((int64_t)keys.count < want)
             break;
@@ -361,7 +372,7 @@ static enum faina_code list_by_key(struct fa_source *source, struct fa_op *op, i
                                    int64_t parent, const struct lane_filter *lanes)
 {
     size_t limit = op->query->limit > 0 ? (size_t)op->query->limit : FA_LIST_LIMIT_DEFAULT;
-    struct page page = {.query = op->query, .parent = parent, .limit = limit};
+    struct fa_list_page page = {.query = op->query, .parent = parent, .limit = limit};
     struct fa_keys found = {.arena = op->arena};
     enum faina_code code = FAINA_OK;
     size_t count = 0;
@@ -378,10 +389,19 @@ static enum faina_code list_by_key(struct fa_source *source, struct fa_op *op, i
             found.keys[count++] = found.keys[i];
     }
     if (code == FAINA_OK)
-        code = add_all(source, op, &page, found.keys, count);
+        code = fa_list_add(source, op, &page, found.keys, count);
     if (code == FAINA_OK && page.is_full)
         end_page(op, &page);
     return code;
+}
+
+static enum faina_code list_by_update(struct fa_source *source, struct fa_op *op, int64_t parent,
+                                      const struct lane_filter *lanes)
+{
+    size_t limit = op->query->limit > 0 ? (size_t)op->query->limit : FA_LIST_LIMIT_DEFAULT;
+    struct fa_list_page page = {.query = op->query, .parent = parent, .limit = limit};
+
+    return fa_list_updated(source, op, &page, allows_all_lanes(op->query) ? NULL : &lanes->ids);
 }
 
 enum faina_code fa_read_list(struct fa_source *source, struct fa_op *op)
@@ -389,19 +409,23 @@ enum faina_code fa_read_list(struct fa_source *source, struct fa_op *op)
     size_t limit = op->query->limit > 0 ? (size_t)op->query->limit : FA_LIST_LIMIT_DEFAULT;
     struct lane_filter lanes = {.query = op->query, .arena = op->arena};
     struct fa_id parent = {0};
-    enum faina_code code;
-    int64_t before;
+    bool by_update = op->query->sort == FAINA_SORT_UPDATED;
+    enum faina_code code = FAINA_OK;
+    int64_t before = INT64_MAX;
 
-    code = read_cursor(op->query->cursor, INT64_MAX, &before, &op->error);
+    if (!by_update)
+        code = read_cursor(op->query->cursor, INT64_MAX, &before, &op->error);
     if (code != FAINA_OK)
         return code;
     op->tasks = fa_arena_zero(op->arena, 1, sizeof(*op->tasks));
     op->tasks->items = fa_arena_take(op->arena, (limit + 1) * sizeof(struct faina_task));
     if (op->query->parent_id != NULL && !fa_id_parse(op->query->parent_id, &parent))
         return FAINA_OK; /* no task has that parent */
-    lanes.hashes.arena = op->arena;
+    lanes.hashes.arena = lanes.ids.arena = op->arena;
     code = find_lanes(source, &lanes, &op->error);
-    if (code == FAINA_OK)
+    if (code == FAINA_OK && by_update)
+        code = list_by_update(source, op, parent.key, &lanes);
+    else if (code == FAINA_OK)
         code = op->query->idempotency_key != NULL
                    ? list_by_key(source, op, before, parent.key, &lanes)
                    : list_by_scan(source, op, before, parent.key, &lanes);
@@ -412,8 +436,8 @@ enum faina_code fa_read_list(struct fa_source *source, struct fa_op *op)
 /* Children, oldest first --------------------------------------------------------------------- */
 
 /* Adds the children that are not deleted, until the page is full. */
-static enum faina_code add_children(struct fa_source *source, struct fa_op *op, struct page *page,
-                                    struct fa_row *rows, size_t count)
+static enum faina_code add_children(struct fa_source *source, struct fa_op *op,
+                                    struct fa_list_page *page, struct fa_row *rows, size_t count)
 {
     struct faina_tasks *tasks = op->tasks;
     enum faina_code code = FAINA_OK;
@@ -434,7 +458,7 @@ static enum faina_code read_children(struct fa_source *source, struct fa_op *op,
                                      const struct fa_row *parent, int64_t after, size_t limit)
 {
     struct fa_row *rows = fa_arena_take(op->arena, PAGE_PART * sizeof(*rows));
-    struct page page = {.limit = limit};
+    struct fa_list_page page = {.limit = limit};
     enum faina_code code;
     size_t most, count;
 

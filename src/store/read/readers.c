@@ -78,6 +78,7 @@ static enum faina_code open_reader(struct fa_readers *readers, struct fa_reader 
     reader->source.lanes = fa_lanes_create();
     fa_lanes_report_to(reader->source.lanes, readers->aside);
     reader->source.aside = readers->aside;
+    reader->source.store = readers->store;
     *out = reader;
     return FAINA_OK;
 }

@@ -112,6 +112,7 @@ struct fa_source {
     bool for_change;               /* state rows are locked when they are read */
     const struct fa_db_call *also; /* a query to send with the next read of many tasks; once */
     struct fa_aside *aside;        /* where damage is reported; NULL: nowhere */
+    const struct fa_store *store;  /* NULL in tests of units alone */
 };
 
 /* Whether a row of another table passes its check (row_check.h). If not, reports it by `id`. */

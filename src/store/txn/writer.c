@@ -860,7 +860,8 @@ enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *write
         code = refuse_store(engine, err);
     if (code == FAINA_OK)
         fa_unit_init(&writer->unit,
-                     (struct fa_source){.db = writer->db,
+                     (struct fa_source){.store = engine->store,
+                                        .db = writer->db,
                                         .lanes = writer->lanes,
                                         .for_change = true,
                                         .aside = engine->aside},

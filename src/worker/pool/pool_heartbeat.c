@@ -77,11 +77,12 @@ static void describe(const struct fa_pool *pool, struct heartbeat *heartbeat)
     for (size_t i = 0; i < pool->handler_count; i++)
         types[i] = fa_arena_strdup(&heartbeat->arena, pool->handlers[i]->type);
     gethostname(host, FA_NAME_SIZE_MAX);
-    heartbeat->has_types = pool->handler_count > 0; /* no types would mean any type */
+    /* No types would mean any type, which only a node can tell apart (pool_size). */
+    heartbeat->has_types = pool->handler_count > 0 || !fa_service_is_remote(pool->service);
     heartbeat->self = (struct faina_worker){
         .id = pool->config.worker_id,
         .hostname = host[0] ? host : NULL,
-        .pool_size = pool->config.concurrency,
+        .pool_size = pool->handler_count > 0 ? pool->config.concurrency : -1,
         .types = types,
         .type_count = pool->handler_count,
         .services = pool->services

@@ -154,12 +154,11 @@ static const struct {
     {{.type = "t", .metadata = "[]"}, "metadata", "metadata must be a JSON object"},
     {{.type = "t", .metadata = "null"}, "metadata", "metadata must be a JSON object"},
     {{.type = "t", .spec = "x"}, "spec", "spec: an unexpected character at line 1, column 1"},
-    {{.type = "t", .priority = 32767}, NULL, NULL},
-    {{.type = "t", .priority = -32768}, NULL, NULL},
-    {{.type = "t", .priority = 32768}, "priority", "priority is 32768; it must be -32768 to 32767"},
-    {{.type = "t", .priority = -32769},
+    {{.type = "t", .priority = 2147483647}, NULL, NULL},
+    {{.type = "t", .priority = -2147483647}, NULL, NULL},
+    {{.type = "t", .priority = INT32_MIN},
      "priority",
-     "priority is -32769; it must be -32768 to 32767"},
+     "priority is -2147483648; it must be -2147483647 to 2147483647"},
     {{.type = "t", .max_attempts = 1}, NULL, NULL},
     {{.type = "t", .max_attempts = FAINA_UNLIMITED}, NULL, NULL},
     {{.type = "t", .max_attempts = 1000000}, NULL, NULL},
@@ -462,7 +461,7 @@ static void test_check__beat(void **state)
                   &err, FAINA_INVALID_REQUEST, "version",
                   "version is 256 bytes long; the limit is 255");
     check_refused("pool", check_worker((struct faina_worker){.pool_size = 100001}, &err), &err,
-                  FAINA_INVALID_REQUEST, "poolSize", "poolSize is 100001; it must be 0 to 100000");
+                  FAINA_INVALID_REQUEST, "poolSize", "poolSize is 100001; it must be -1 to 100000");
     assert_int_equal(check_worker(names, &err), FAINA_OK);
     names.type_count++;
     check_refused("types", check_worker(names, &err), &err, FAINA_INVALID_REQUEST, "types",

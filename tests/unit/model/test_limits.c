@@ -68,6 +68,7 @@ static const struct {
     ROW(FA_WORKER_VERSION_SIZE_MAX, "`version` of a worker", BYTES),
     ROW(FA_POOL_SIZE_MAX, "`poolSize` of a worker", COUNT),
     ROW(FA_WORKER_DEAD_MS, "silence after which a worker is forgotten", MS),
+    ROW(FA_WORKER_DEAD_MS_MIN, "shortest `FAINA_WORKER_TIMEOUT`", MS),
     ROW(FA_MATCH_SIZE_MAX, "match expression", BYTES),
     ROW(FA_MATCH_DEPTH_MAX, "levels of `( )` and `NOT` in a match expression", COUNT),
     ROW(FA_MATCH_STEPS_MAX, "steps that a match expression takes on one event", COUNT),

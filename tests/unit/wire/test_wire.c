@@ -102,7 +102,7 @@ static void test_wire__refusals_name_the_field(void **state)
         {"{\"zzzzzz\":1}", "zzzzzz", "unknown field \"zzzzzz\""},
         {"{\"type\":1}", "type", "must be a string"},
         {"{\"priority\":1.5}", "priority", "whole number"},
-        {"{\"priority\":32768}", "priority", "between -32768 and 32767"},
+        {"{\"priority\":2147483648}", "priority", "between -2147483647 and 2147483647"},
         {"{\"maxAttempts\":-1}", "maxAttempts", "between 0"},
         {"{\"maxAttempts\":1000001}", "maxAttempts", "between 0"},
         {"{\"maxAttempts\":1,\"maxRetries\":1}", "maxRetries", "not both"},

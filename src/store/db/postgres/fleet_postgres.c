@@ -658,17 +658,6 @@ static void *run_fleet(void *ctx)
     return NULL;
 }
 
-static void make_node_name(struct fa_fleet *fleet)
-{
-    char host[64] = "node";
-    struct fa_random random;
-
-    gethostname(host, sizeof(host) - 1);
-    fa_random_seed_system(&random);
-    snprintf(fleet->node, sizeof(fleet->node), "%s-%d-%08x", host, (int)getpid(),
-             (unsigned)fa_random_next(&random));
-}
-
 /* With pgbouncer and LISTEN the URL has a second address, which may be wrong. It is checked at the
  * start: the thread retries without a message, and a node without the connection never leads. */
 static enum faina_code check_direct(struct fa_pg_target *target, struct faina_error *err)
@@ -703,7 +692,7 @@ enum faina_code fa_fleet_join_postgres(struct fa_pg_target *target,
     fleet->outbox.due_us = INT64_MAX;
     fleet->outbox.oldest_key = FA_SCAN_START_NONE;
     fleet->connect_pause = RECONNECT_MIN_US;
-    make_node_name(fleet);
+    snprintf(fleet->node, sizeof(fleet->node), "%s", events->node);
     snprintf(fleet->announcement, sizeof(fleet->announcement), "%s %s", target->schema,
              fleet->node);
     pthread_mutex_init(&fleet->mutex, NULL);

@@ -338,11 +338,11 @@ static void test_views__workers_are_shown_as_the_engine_lists_them(void **state)
     raw = raw_open(t.url + strlen("sqlite:"));
     CHECK_STR(column(&t, raw, "id, hostname, pool_size, types, services, version, is_leader, held",
                      "workers"),
-              "w|h|4|[\"a\",\"b\"]|||0|2");
+              "w|h|4|[\"a\",\"b\"]|||1|2");
     check_time(column(&t, raw, "started_at", "workers"), worker->started_us, "started_at");
     check_time(column(&t, raw, "last_heartbeat", "workers"), worker->last_heartbeat_us,
                "last_heartbeat");
-    check_time(column(&t, raw, "leader_until", "workers"), 0, "leader_until");
+    check_time(column(&t, raw, "leader_until", "workers"), worker->leader_until_us, "leader_until");
     raw_close(raw);
     fa_t_finish(&t);
 }

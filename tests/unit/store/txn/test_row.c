@@ -36,7 +36,7 @@ static struct fa_row *add_full(struct store *store, size_t place)
 
     CHECK_INT(fa_lanes_get(store->lanes, store->db, "ns", "t\"ype", names, 2, &row->lane, NULL),
               FAINA_OK);
-    row->rank = -32767;
+    row->rank = -2147483647;
     row->created_us = STORE_NOW - 1;
     row->max_attempts = 7;
     row->run_at_us = STORE_NOW - 5;
@@ -458,7 +458,7 @@ static void test_row__text_is_lent_or_copied(void **state)
     CHECK_STR(copied.metadata, row->metadata); /* the newest, not the first */
     CHECK_STR(copied.state, "a state");
     CHECK_STR(copied.worker_id, "w");
-    CHECK_INT(copied.priority, 32767);
+    CHECK_INT(copied.priority, 2147483647);
     CHECK_INT(copied.phase, FAINA_PHASE_ERROR);
     CHECK_INT(copied.resource_count, 2);
     CHECK_STR(copied.resources[0], "disk");

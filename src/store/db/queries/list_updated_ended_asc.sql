@@ -1,0 +1,6 @@
+-- Ended tasks with the status ?1, by their last change, oldest first, after a time and id. Index
+-- ended_updated.
+SELECT id, updated_us, lane FROM ended
+WHERE status = ?1 AND (updated_us, id) > (?2, ?3)
+ORDER BY updated_us ASC, id ASC
+LIMIT ?4
