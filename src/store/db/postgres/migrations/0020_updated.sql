@@ -19,5 +19,5 @@ DO $$ BEGIN
 END $$;
 
 INSERT INTO schema_migrations (id, description, executed_at)
-VALUES ('0019_updated', 'Indexes for lists in the order of the last change.', now())
+VALUES ('0020_updated', 'Indexes for lists in the order of the last change.', now())
 ON CONFLICT (id) DO NOTHING;

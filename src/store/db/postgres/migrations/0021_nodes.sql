@@ -44,5 +44,5 @@ END $$;
 SELECT revoke_public();
 
 INSERT INTO schema_migrations (id, description, executed_at)
-VALUES ('0020_nodes', 'Which node a worker is a part of, and priorities of 32 bits.', now())
+VALUES ('0021_nodes', 'Which node a worker is a part of, and priorities of 32 bits.', now())
 ON CONFLICT (id) DO NOTHING;
