@@ -55,7 +55,7 @@ def test_pause_and_resume(cli):
 
 
 def test_bad_ones(cli):
-    for words, part in ((("c", "0 3 L * *", "t"), "L is not supported"),
+    for words, part in ((("c", "0 0 3 ? * 2", "t"), "MON"),
                         (("c", "0 3 * *", "t"), "schedule"),
                         (("c", "0 3 * * *", "t", "--timezone", "Foo"), 'no time zone "Foo"'),
                         (("c", "0 3 * * *", "t", "--catch-up", "x"), "none one all"),
