@@ -79,7 +79,7 @@ for name in cc make ninja scdoc python3; do
 done
 run build
 equal "not Debian: one line" "$code:$out" \
-    "1:This is not Debian. Please install: meson, sqlite3 (library, with headers), libpq (library, with headers), yajl (library, with headers), libcrypto (library, with headers), libssl (library, with headers), libcurl (library, with headers), libnats (library, with headers), zlib (library, with headers), yaml-0.1 (library, with headers)"
+    "1:This is not Debian. Please install: meson, sqlite3 (library, with headers), libpq (library, with headers), yajl (library, with headers), libcrypto (library, with headers), libssl (library, with headers), libcurl (library, with headers), libnats (library, with headers), zlib (library, with headers), yaml-0.1 (library, with headers), librabbitmq (library, with headers)"
 fake meson ''
 fake pkg-config ''
 run build
