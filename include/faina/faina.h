@@ -25,7 +25,7 @@
  *   - Text is UTF-8 and ends with a NUL byte. Times are microseconds since 1970 UTC, 0 for none.
  *     Durations are milliseconds. Payloads are JSON text.
  *   - Every function may be called from any thread. None may be called after faina_close has begun;
- *     calls that wait when it begins return FAINA_STORE_CLOSED.
+ *     calls that wait when it begins return FAINA_STORE_CLOSED. After faina_shutdown they all do.
  *   - An engine belongs to the process that opened it: open it after fork. In a child of that
  *     process functions return FAINA_INVALID_REQUEST, and faina_close does nothing.
  *   - In a request struct, zero means the default of a field.
@@ -194,7 +194,7 @@ struct faina_task {
     bool redacted; /* input, output, metadata, spec and the error's detail are left out */
 };
 
-/* What to submit. Only `type` is required, or else `name` (then the type is "default"). */
+/* What to submit. Only `type` is required, or `name` or `input` (then the type is "default"). */
 struct faina_submit {
     const char *ns;                      /* NULL: "default" */
     const char *type;                    /* up to 255 bytes, as is `name` */
@@ -257,9 +257,15 @@ struct faina_options {
 FAINA_API enum faina_code faina_open(struct faina **out, const char *url,
                                      const struct faina_options *options, struct faina_error *err);
 
-/* Finishes the operations under way, then closes. Stops a faina_run as faina_stop does and waits
- * for its return; so never close from one of its handlers or its log function: that would deadlock.
- * NULL is fine. */
+/* Ends all work and waits for it: stops a faina_run as faina_stop does, and returns after it has
+ * returned and the operations under way are finished. Calls that wait return STORE_CLOSED, and so
+ * does every later call with this engine but faina_shutdown and faina_close. A file stays locked
+ * until faina_close. Never shut down from a handler or the log function of faina_run: that would
+ * deadlock. NULL is fine. */
+FAINA_API void faina_shutdown(struct faina *engine);
+
+/* Shuts down as faina_shutdown does if that was not done, and frees the engine. No call may be
+ * running or come later, but one that faina_close ends. NULL is fine. */
 FAINA_API void faina_close(struct faina *engine);
 
 /* Frees the result of an out parameter (not engines). NULL is fine. */
@@ -475,7 +481,8 @@ FAINA_API enum faina_code faina_resume(struct faina *engine, const char *ns, con
 FAINA_API enum faina_code faina_get(struct faina *engine, const char *id, struct faina_task **out,
                                     struct faina_error *err);
 
-/* By idempotency key; ended tasks are found too. ns NULL: "default". */
+/* By idempotency key; ended tasks are found too. ns NULL: "default". type NULL: the newest task of
+ * the namespace with this key, because each type has keys of its own. */
 FAINA_API enum faina_code faina_get_by_key(struct faina *engine, const char *ns, const char *type,
                                            const char *key, struct faina_task **out,
                                            struct faina_error *err);
@@ -498,6 +505,7 @@ struct faina_query {
     int limit;          /* 0: 100; up to 1,000 */
     const char *cursor; /* next_cursor of the page before */
     bool brief;         /* leave out input, output, metadata and spec */
+    const char *name;   /* NULL: any */
 };
 
 /* Newest first. A page may have fewer tasks than `limit`, or none, and still have a next_cursor,
@@ -593,7 +601,7 @@ FAINA_API enum faina_code faina_resource_remove(struct faina *engine, const char
                                                 struct faina_error *err);
 
 struct faina_team {
-    char id[FAINA_ID_SIZE]; /* "" when creating */
+    char id[FAINA_ID_SIZE]; /* any UUID; "" when creating: a new one */
     const char *ns;         /* NULL when creating: "default" */
     const char *name;
     const char *spec; /* JSON */
@@ -605,7 +613,8 @@ struct faina_teams {
     struct faina_team *items;
 };
 
-/* Creates a team, or changes the one with this id. CONFLICT: the name is taken. */
+/* Creates a team, or changes the one with this id. CONFLICT: the name is taken; or a removed team
+ * had the id, and too many tasks still name it. */
 FAINA_API enum faina_code faina_team_put(struct faina *engine, const struct faina_team *team,
                                          struct faina_team **out, struct faina_error *err);
 /* The team with this id, or (NULL) all of a namespace ("*": of all namespaces). */
@@ -873,7 +882,7 @@ struct faina_run {
 };
 
 /* Runs tasks until faina_stop. NULL options: the defaults. INVALID_REQUEST: no handler is
- * registered, or an option is invalid. STORE_CLOSED: faina_close has ended it. */
+ * registered, or an option is invalid. STORE_CLOSED: faina_shutdown or faina_close has ended it. */
 FAINA_API enum faina_code faina_run(struct faina *engine, const struct faina_run *options,
                                     struct faina_error *err);
 /* Stops faina_run: it claims no more tasks, waits for those that run, and returns. A second call

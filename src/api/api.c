@@ -80,6 +80,8 @@ enum faina_code fa_api_check(const struct faina *engine, struct faina_error *err
     if (is_of_parent(engine))
         return fa_error_set(err, FAINA_INVALID_REQUEST,
                             "the engine was opened by another process: open it after fork");
+    if (atomic_load(&engine->is_shut))
+        return fa_error_set(err, FAINA_STORE_CLOSED, "the engine was shut down");
     return FAINA_OK;
 }
 
@@ -106,7 +108,28 @@ enum faina_code faina_open(struct faina **out, const char *url, const struct fai
     (*out)->service = service;
     (*out)->forks = atomic_load(&forks);
     sem_init(&(*out)->wake, 0, 0);
+    pthread_mutex_init(&(*out)->shut_mutex, NULL);
     return FAINA_OK;
+}
+
+/* A faina_run that begins meanwhile either finds `is_ending` set, or its attachment is found
+ * here. */
+void faina_shutdown(struct faina *engine)
+{
+    struct fa_attachment *attachment;
+
+    if (!engine || is_of_parent(engine))
+        return;
+    pthread_mutex_lock(&engine->shut_mutex);
+    if (!atomic_load(&engine->is_shut)) {
+        atomic_store(&engine->is_ending, true);
+        attachment = atomic_load(&engine->attachment);
+        if (attachment)
+            attachment->stop(attachment); /* its handlers may still call the engine */
+        atomic_store(&engine->is_shut, true);
+        fa_service_shut(engine->service);
+    }
+    pthread_mutex_unlock(&engine->shut_mutex);
 }
 
 void faina_close(struct faina *engine)
@@ -115,12 +138,12 @@ void faina_close(struct faina *engine)
 
     if (!engine || is_of_parent(engine))
         return;
+    faina_shutdown(engine);
     attachment = atomic_load(&engine->attachment);
-    if (attachment)
-        attachment->stop(attachment);
     fa_service_close(engine->service);
     if (attachment)
         attachment->free(attachment);
+    pthread_mutex_destroy(&engine->shut_mutex);
     sem_destroy(&engine->wake);
     free(engine);
 }

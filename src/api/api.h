@@ -8,6 +8,7 @@
 
 #include "service/service.h"
 
+#include <pthread.h>
 #include <semaphore.h>
 
 struct fa_attachment {
@@ -20,6 +21,10 @@ struct faina {
     struct fa_service *service;
     unsigned forks; /* of the process when it was opened: see fa_api_check */
     _Atomic(struct fa_attachment *) attachment; /* api/run_api.c: the handlers; NULL: none */
+    /* faina_shutdown or faina_close has begun: faina_run ends, and can't begin. */
+    atomic_bool is_ending;
+    atomic_bool is_shut;        /* calls are refused */
+    pthread_mutex_t shut_mutex; /* one thread at a time shuts the engine down */
     /* How often faina_stop was called, and what wakes faina_run to check it. Here, because it may
      * come before there is an attachment, and a signal handler can't make one. */
     atomic_int stops;

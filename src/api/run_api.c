@@ -33,9 +33,8 @@ struct registered {
 struct registry {
     struct fa_attachment attachment; /* first */
     struct faina *engine;
-    atomic_bool is_closing; /* faina_close has begun */
-    pthread_mutex_t mutex;  /* guards what follows */
-    pthread_cond_t left;    /* faina_run has */
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t left;   /* faina_run has */
     struct registered *first;
     bool is_running;
 };
@@ -60,7 +59,6 @@ static void registry_stop(struct fa_attachment *attachment)
 {
     struct registry *registry = (struct registry *)attachment;
 
-    atomic_store(&registry->is_closing, true);
     sem_post(&registry->engine->wake);
     pthread_mutex_lock(&registry->mutex);
     while (registry->is_running)
@@ -91,7 +89,7 @@ static struct registry *registry_of(struct faina *engine)
 
 static enum faina_code closed(struct faina_error *err)
 {
-    return fa_error_set(err, FAINA_STORE_CLOSED, "the engine was closed");
+    return fa_error_set(err, FAINA_STORE_CLOSED, "the engine was shut down");
 }
 
 static void fill_in(struct registered *item, const char *type, const struct faina_handler *handler,
@@ -211,7 +209,7 @@ static void nap(struct run *run)
 }
 
 /* Waits for faina_stop, or until there was nothing to do for long enough. STORE_CLOSED: for
- * faina_close. */
+ * faina_shutdown or faina_close. */
 static enum faina_code wait_for_stop(struct run *run, struct faina_error *err)
 {
     int64_t idle_ms = run->options->idle_ms;
@@ -219,7 +217,7 @@ static enum faina_code wait_for_stop(struct run *run, struct faina_error *err)
     while (atomic_load(&run->engine->stops) == 0) {
         struct fa_pool_stats stats;
 
-        if (atomic_load(&run->registry->is_closing))
+        if (atomic_load(&run->engine->is_ending))
             return closed(err);
         if (idle_ms == 0) {
             sem_wait(&run->engine->wake);
@@ -325,7 +323,7 @@ enum faina_code faina_run(struct faina *engine, const struct faina_run *options,
         return code;
     run.registry = registry_of(engine);
     pthread_mutex_lock(&run.registry->mutex);
-    if (atomic_load(&run.registry->is_closing))
+    if (atomic_load(&engine->is_ending))
         code = closed(err);
     else if (run.registry->is_running)
         code = fa_error_set(err, FAINA_CONFLICT, "faina_run is running on this engine");

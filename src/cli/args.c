@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "cli/verbs.h"
 #include "model/backoff.h"
+#include "model/other_names.h"
 #include "model/states.h"
 #include "model/times.h"
 #include "wire/wire.h"
@@ -527,7 +528,12 @@ int fa_flag_statuses(struct fa_cli *cli, unsigned *out)
         }
         for (enum faina_status s = 0; s < FAINA_STATUS_COUNT; s++)
             known[s] = faina_status_name(s);
-        nearest = fa_wire_nearest(names[i], known);
+        nearest = fa_other_status(names[i]);
+        if (nearest && !fa_status_parse(nearest, &status))
+            return fa_cli_usage(cli, "there is no status \"%.100s\"; here it is %s", names[i],
+                                nearest);
+        if (!nearest)
+            nearest = fa_wire_nearest(names[i], known);
         if (nearest)
             return fa_cli_usage(cli, "there is no status \"%.100s\"; did you mean \"%s\"?",
                                 names[i], nearest);

@@ -42,6 +42,8 @@ const struct fa_flag fa_common_flags[] = {
 };
 
 static const struct fa_flag submit_flags[] = {
+    {"input", 0, "JSON", "the same as INPUT; without TYPE the type is default; also @FILE, or -",
+     .takes = FA_TAKES_JSON},
     {"name", 0, "TEXT", "a label for people (default: the type)"},
     {"priority", 'p', "N", "higher first (default 0)"},
     {"delay", 0, "DURATION", "run no earlier than this long from now: 50ms, 90s, 5m, 1h, 2d"},
@@ -67,13 +69,14 @@ static const struct fa_flag submit_flags[] = {
 };
 
 static const struct fa_flag get_flags[] = {
-    {"key", 'k', "KEY", "the task with this idempotency key (and --type)"},
-    {"type", 't', "TYPE", "the type of the task with --key"},
+    {"key", 'k', "KEY", "the task with this idempotency key"},
+    {"type", 't', "TYPE", "the type of the task with --key (default: the newest of any type)"},
     F_END,
 };
 
 static const struct fa_flag ls_flags[] = {
     F_STATUS, F_TYPE, F_TEAM, F_PARENT,
+    {"name", 0, "TEXT", "only tasks with this name"},
     {"created-by", 0, "WHO", "only tasks submitted with this --created-by"},
     {"key", 'k', "KEY", "only tasks with this idempotency key"},
     {"after", 0, "TIME", "created at this time or later; a duration counts back from now"},
@@ -226,6 +229,7 @@ static const struct fa_flag broker_flags[] = {
 };
 
 static const struct fa_flag team_create_flags[] = {
+    {"id", 0, "UUID", "its id (default: a new one); a team with this id is changed"},
     {"spec", 0, "JSON", "settings of the team; also @FILE", .takes = FA_TAKES_JSON}, F_END,
 };
 
@@ -313,9 +317,9 @@ const struct fa_verb fa_verbs[] = {
      "INPUT is JSON: the text itself, @FILE, or - for stdin. Only the id is printed; -o json "
      "prints the task. If the task already exists (--key, --dedupe), its id is printed again.\n"
      "With --bulk each line of FILE, or of stdin, is a JSON object with the fields namespace, "
-     "type, name, input, metadata, spec, priority, maxAttempts, maxRetries, delay, runAt, "
-     "idempotencyKey, dedupe, dependsOn, resources, retry, teamId and createdBy; TYPE is for "
-     "lines without one. "
+     "type, name, input (or payload), metadata, spec, priority, maxAttempts, maxRetries, delay, "
+     "runAt, idempotencyKey, dedupe, dependsOn, resources, retry, teamId and createdBy; TYPE is "
+     "for lines without one, and a line with a name or an input needs none. "
      "Lines that are refused are reported with their number, and the others are stored.\n"
      "With --wait the exit code is 0 if the task completed, 1 if it ended otherwise, and 5 on a "
      "timeout.",
@@ -327,7 +331,7 @@ const struct fa_verb fa_verbs[] = {
      0, 2, fa_verb_submit, submit_flags, .takes = FA_TAKES_JSON, .makes_store = true},
     {"get", FA_GROUP_TASKS, "ID", "show a task", NULL,
      "faina get " ID_EXAMPLE "\n"
-     "faina get --type mail.send --key order-17", 0, 1, fa_verb_get, get_flags},
+     "faina get --key order-17", 0, 1, fa_verb_get, get_flags},
     {"ls", FA_GROUP_TASKS, "", "list tasks, newest first",
      "Lists one namespace; --namespace '*' lists all.",
      "faina ls --status failed,dead_letter\n"

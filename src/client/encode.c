@@ -73,6 +73,7 @@ static void query_list(const struct fa_op *op, struct fa_call *call)
     add_param(call, "namespace", query->ns);
     add_param(call, "status", statuses.len > 0 ? statuses.ptr : NULL);
     add_param(call, "type", query->type);
+    add_param(call, "name", query->name);
     add_param(call, "teamId", query->team_id);
     add_param(call, "parentId", query->parent_id);
     add_param(call, "createdBy", query->created_by);

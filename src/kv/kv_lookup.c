@@ -91,12 +91,37 @@ static enum faina_code find_by_key(struct fa_kv_engine *engine, struct fa_op *op
     return code == FAINA_OK ? read_task(engine, op, read.value.ptr, out) : code;
 }
 
+static enum faina_code list_tasks(struct fa_kv_engine *engine, struct fa_op *op);
+
+/* Of any type: the newest of the tasks with this key. */
+static enum faina_code get_by_key_alone(struct fa_kv_engine *engine, struct fa_op *op,
+                                        const char *ns)
+{
+    struct faina_query query = {.ns = ns, .idempotency_key = op->name.key, .limit = 1};
+    struct fa_op list = {.kind = FA_OP_LIST, .query = &query, .arena = op->arena};
+    enum faina_code code = list_tasks(engine, &list);
+
+    if (code != FAINA_OK) {
+        op->error = list.error;
+        return code;
+    }
+    if (list.tasks->count == 0)
+        return fa_error_set(&op->error, FAINA_TASK_NOT_FOUND,
+                            "namespace %.100s has no task with the key %.200s", ns, op->name.key);
+    op->task = &list.tasks->items[0];
+    memcpy(op->task_id, op->task->id, sizeof(op->task_id));
+    return FAINA_OK;
+}
+
 static enum faina_code get_by_key(struct fa_kv_engine *engine, struct fa_op *op)
 {
     const char *ns = op->name.ns ? op->name.ns : "default";
     struct fa_kv_record record;
-    enum faina_code code = find_by_key(engine, op, ns, op->name.type, op->name.key, &record);
+    enum faina_code code;
 
+    if (op->name.type == NULL)
+        return get_by_key_alone(engine, op, ns);
+    code = find_by_key(engine, op, ns, op->name.type, op->name.key, &record);
     if (code == FAINA_TASK_NOT_FOUND)
         return fa_error_set(&op->error, code,
                             "namespace %.100s has no task of type %.100s with the key %.200s", ns,
@@ -168,7 +193,7 @@ static bool matches(const struct faina_query *query, const struct faina_task *ta
            (query->statuses == 0 || query->statuses >> task->status & 1) &&
            (is_all || strcmp(query->ns ? query->ns : "default", task->ns) == 0) &&
            (query->type == NULL || fa_name_is_same(query->type, task->type)) &&
-           is_or_any(query->created_by, task->created_by) &&
+           is_or_any(query->name, task->name) && is_or_any(query->created_by, task->created_by) &&
            is_or_any(query->idempotency_key, task->idempotency_key) &&
            (query->created_after_us == 0 || task->created_us >= query->created_after_us) &&
            (query->created_before_us == 0 || task->created_us < query->created_before_us) &&

@@ -170,7 +170,9 @@ enum fa_kv_verdict fa_kv_decide_start(struct fa_kv_engine *engine, struct fa_kv_
 
     if (code != FAINA_OK)
         return keep(change, code);
-    if (record->task.status == FAINA_RUNNING && record->worker != NULL)
+    if (record->task.status == FAINA_RUNNING && record->worker != NULL &&
+        (!op->by_status ||
+         (op->by.worker_id != NULL && strcmp(op->by.worker_id, record->worker) == 0)))
         return keep(change, check_holder(record, op)); /* a repeated request */
     if (!is_allowed(record, FA_START))
         return refuse(change, record, FA_START);

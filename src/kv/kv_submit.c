@@ -61,7 +61,7 @@ static enum fa_kv_verdict decide_create(struct fa_kv_engine *engine, struct fa_k
     task->priority = submit->priority;
     task->input = fa_arena_strdup(arena, submit->input);
     task->metadata = submit->metadata ? fa_arena_strdup(arena, submit->metadata) : "{}";
-    task->spec = fa_arena_strdup(arena, submit->spec);
+    task->spec = submit->spec ? fa_arena_strdup(arena, submit->spec) : "{}";
     task->idempotency_key = fa_arena_strdup(arena, submit->idempotency_key);
     if (submit->dedupe_input) {
         char *hash = fa_arena_take(arena, FA_SHA256_HEX_SIZE);

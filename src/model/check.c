@@ -136,6 +136,16 @@ static void id_if_set(struct checker *c, const char *text, const char *field)
             fa_error_field(c->err, c->refusal, field, "%s is not an id, which is " ID_SHAPE, field);
 }
 
+static void team_if_set(struct checker *c, const char *text)
+{
+    char id[FAINA_ID_SIZE];
+
+    if (c->result == FAINA_OK && text && !fa_uuid_parse(text, id))
+        c->result = fa_error_field(c->err, c->refusal, "teamId",
+                                   "teamId is not an id, which is a UUID such as "
+                                   "01890a5d-ac96-774b-bcce-b302099a8057");
+}
+
 static void range(struct checker *c, int64_t value, int64_t min, int64_t max, const char *field)
 {
     if (c->result == FAINA_OK && (value < min || value > max))
@@ -245,6 +255,8 @@ static void submit_text(struct checker *c, const struct fa_field *field, const c
         object(c, text, max, field->name);
     else if (field->type == FA_FIELD_JSON)
         json(c, text, max, field->name);
+    else if (field->flags & FA_FIELD_TEAM)
+        team_if_set(c, text);
     else if (field->flags & FA_FIELD_UUID)
         id_if_set(c, text, field->name);
     else if (field->flags & FA_FIELD_NAMESPACE)
@@ -313,8 +325,8 @@ static enum faina_code check_submit(const struct faina_submit *task, size_t inpu
     struct checker c = {
         .refusal = FAINA_INVALID_TASK, .is_json_checked = is_json_checked, .err = err};
 
-    /* With a name and no type, the type is "default". */
-    if (!task->type && !task->name)
+    /* With a name or an input and no type, the type is "default". */
+    if (!task->type && !task->name && !task->input)
         name(&c, NULL, FA_TYPE_SIZE_MAX, "type");
     for (const struct fa_field *field = fa_submit_fields; field->name; field++)
         if (!(field->flags & FA_FIELD_ALIAS))
@@ -442,7 +454,8 @@ enum faina_code fa_check_query(const struct faina_query *query, struct faina_err
     if (c.result == FAINA_OK && query->statuses >> FAINA_STATUS_COUNT)
         c.result = fa_error_field(err, c.refusal, "status", "status has an unknown status");
     name_if_set(&c, query->type, FA_TYPE_SIZE_MAX, "type");
-    id_if_set(&c, query->team_id, "teamId");
+    name_if_set(&c, query->name, FA_NAME_SIZE_MAX, "name");
+    team_if_set(&c, query->team_id);
     id_if_set(&c, query->parent_id, "parentId");
     name_if_set(&c, query->created_by, FA_CREATED_BY_SIZE_MAX, "createdBy");
     name_if_set(&c, query->idempotency_key, FA_KEY_SIZE_MAX, "idempotencyKey");

@@ -55,6 +55,7 @@ enum fa_field_flag {
     FA_FIELD_AMEND = 1 << 8,     /* of a submit: can be amended while the task is held */
     FA_FIELD_ARRAY = 1 << 9,     /* the JSON is an array: of `inner`, or else of texts */
     FA_FIELD_EXTRA = 1 << 10,    /* described only: another function writes it */
+    FA_FIELD_TEAM = 1 << 11,     /* the text is the id of a team: a UUID of any version */
 };
 
 struct fa_shape;

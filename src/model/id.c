@@ -163,6 +163,22 @@ bool fa_id_parse(const char *text, struct fa_id *out)
     return true;
 }
 
+bool fa_uuid_parse(const char *text, char out[FAINA_ID_SIZE])
+{
+    if (text == NULL)
+        return false;
+    for (int i = 0; i < TEXT_LENGTH; i++) {
+        bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
+        unsigned digit = digits[(unsigned char)text[i]]; /* the end of the text is no digit */
+
+        if (is_dash ? text[i] != '-' : digit == 0)
+            return false;
+        out[i] = is_dash ? '-' : "0123456789abcdef"[digit - 1];
+    }
+    out[TEXT_LENGTH] = '\0';
+    return text[TEXT_LENGTH] == '\0';
+}
+
 bool fa_id_is_valid(struct fa_id id)
 {
     return id.key > 0 && id.key < KEY_END && id.tail >= 0 && (uint64_t)id.tail <= TAIL_MASK;

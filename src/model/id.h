@@ -52,6 +52,8 @@ void fa_id_format(struct fa_id id, char out[FAINA_ID_SIZE]); /* lower case, with
 void fa_event_id_format(int64_t task, int64_t at_us, const char *what, char out[FAINA_ID_SIZE]);
 /* Accepts upper case too. False: not a UUIDv7, so no task has it. */
 bool fa_id_parse(const char *text, struct fa_id *out);
+/* A UUID of any version, as teams have them: writes it in lower case. False: it is none. */
+bool fa_uuid_parse(const char *text, char out[FAINA_ID_SIZE]);
 /* Whether both parts are in range; an id that was read from a store may not be. */
 bool fa_id_is_valid(struct fa_id id);
 bool fa_id_equal(struct fa_id a, struct fa_id b);

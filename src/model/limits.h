@@ -36,6 +36,7 @@
 #define FA_CLAIM_NAMES_MAX 1000 /* types, namespaces or services of one claim or worker */
 #define FA_LIST_LIMIT_DEFAULT 100
 #define FA_LIST_LIMIT_MAX 1000
+#define FA_TEAM_TASKS_MAX 10000 /* tasks of a removed team, when a new one gets its id */
 #define FA_TYPES_DEFAULT 100000 /* types of a namespace, each once for a set of resources */
 #define FA_TYPES_CEILING 10000000
 #define FA_TYPE_SETS_MAX 1000               /* sets of resources of a type */

@@ -270,6 +270,8 @@ struct fa_op {
      * NULL: everything. */
     const struct fa_grant *grant;
     bool for_holder; /* by.worker_id is whichever worker holds the task, and the caller is none */
+    bool by_status;  /* START: asks for the status, so a task that runs already is refused as
+                        INVALID_TRANSITION, whichever worker holds it */
     bool wants_task; /* a change answers with the whole task, not only with its id */
     bool is_poll;    /* CLAIM_NEXT: a repeated try of a waiting claim that was not woken */
     bool is_checked; /* fa_service_check was called, for the next run */

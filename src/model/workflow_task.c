@@ -25,15 +25,22 @@ static void check_namespace(struct fa_workflow_reader *r, struct fa_json value, 
                             r->home->ns);
 }
 
+static bool is_id(const struct fa_field *field, const char *text)
+{
+    char team[FAINA_ID_SIZE];
+    struct fa_id id;
+
+    return field->flags & FA_FIELD_TEAM ? fa_uuid_parse(text, team) : fa_id_parse(text, &id);
+}
+
 /* A text, or one of the texts. */
 static void check_text(struct fa_workflow_reader *r, const struct fa_field *field, size_t max,
                        struct fa_json value)
 {
     const char *text;
-    struct fa_id id;
 
     if (field->flags & FA_FIELD_UUID) {
-        if (value.type != FA_JSON_STRING || !fa_id_parse(fa_json_text(value, r->arena), &id))
+        if (value.type != FA_JSON_STRING || !is_id(field, fa_json_text(value, r->arena)))
             fa_workflow_mistake(r, value.raw.ptr, NULL, " must be an id");
         return;
     }
@@ -182,7 +189,8 @@ static void check_together(struct fa_workflow_reader *r, struct fa_json task, ui
                                 " has both %s and %s; only one of them can be",
                                 fa_submit_fields[i].name, other);
     }
-    if (!is_given(given, "type") && !is_given(given, "name"))
+    if (!is_given(given, "type") && !is_given(given, "name") && !is_given(given, "input") &&
+        !is_given(given, "payload"))
         fa_workflow_mistake(r, task.raw.ptr, "type", " is missing");
 }
 

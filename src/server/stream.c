@@ -244,7 +244,7 @@ static bool matches(const struct fa_stream_filter *filter, const struct fa_follo
 {
     return may_see(filter, item->ns) && is_same(filter->ns, item->ns) &&
            (!filter->type || (item->type && fa_name_is_same(filter->type, item->type))) &&
-           is_same(filter->team_id, item->team_id) &&
+           is_same(filter->name, item->name) && is_same(filter->team_id, item->team_id) &&
            is_same(filter->created_by, item->created_by) &&
            is_same(filter->idempotency_key, item->idempotency_key) &&
            (!filter->statuses || filter->statuses & 1u << item->status) &&
@@ -551,6 +551,7 @@ static struct fa_stream_filter copy_filter(const struct fa_stream_filter *filter
 
     copy.ns = fa_arena_strdup(arena, filter->ns);
     copy.type = fa_arena_strdup(arena, filter->type);
+    copy.name = fa_arena_strdup(arena, filter->name);
     copy.team_id = fa_arena_strdup(arena, filter->team_id);
     copy.created_by = fa_arena_strdup(arena, filter->created_by);
     copy.idempotency_key = fa_arena_strdup(arena, filter->idempotency_key);
@@ -582,7 +583,8 @@ static bool is_same_list(const struct fa_texts *a, const struct fa_texts *b)
 static bool is_same_filter(const struct fa_stream_filter *a, const struct fa_stream_filter *b)
 {
     return is_same_text(a->ns, b->ns) && is_same_text(a->type, b->type) &&
-           is_same_text(a->team_id, b->team_id) && is_same_text(a->created_by, b->created_by) &&
+           is_same_text(a->name, b->name) && is_same_text(a->team_id, b->team_id) &&
+           is_same_text(a->created_by, b->created_by) &&
            is_same_text(a->idempotency_key, b->idempotency_key) && a->statuses == b->statuses &&
            a->has_parent == b->has_parent && a->parent_key == b->parent_key &&
            a->created_after_us == b->created_after_us &&

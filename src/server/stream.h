@@ -34,7 +34,7 @@ struct fa_stream_filter {
     const char *ns;             /* NULL: all of `namespaces` */
     struct fa_texts namespaces; /* of the token; items NULL: all */
     unsigned statuses;          /* set of (1u << status); 0: any */
-    const char *type, *team_id, *created_by, *idempotency_key;
+    const char *type, *name, *team_id, *created_by, *idempotency_key;
     bool has_parent;
     int64_t parent_key;
     int64_t created_after_us, created_before_us; /* 0: any time */

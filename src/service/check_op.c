@@ -28,6 +28,21 @@ static enum faina_code check_id(const char *id, const char *noun, enum faina_cod
     return FAINA_OK;
 }
 
+/* A UUID of any version. Other text is the id of no team. */
+static enum faina_code check_team_id(const char *id, enum faina_code missing,
+                                     struct faina_error *err)
+{
+    char parsed[FAINA_ID_SIZE];
+
+    if (!id || id[0] == '\0')
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "id", "the team's id is missing");
+    if (fa_uuid_parse(id, parsed))
+        return FAINA_OK;
+    if (missing == FAINA_INVALID_REQUEST)
+        return fa_error_field(err, missing, "id", "the id of a team is a UUID, not \"%.64s\"", id);
+    return fa_error_set(err, missing, "there is no team \"%.64s\": that is not an id", id);
+}
+
 static enum faina_code check_by(const struct faina_by *by, bool needs_worker,
                                 struct faina_error *err)
 {
@@ -238,7 +253,7 @@ static enum faina_code check_team(const struct faina_team *team, struct faina_er
 
     assert(team);
     if (team->id[0])
-        code = check_id(team->id, "team", FAINA_NOT_FOUND, err);
+        code = check_team_id(team->id, FAINA_INVALID_REQUEST, err);
     if (code == FAINA_OK)
         code = check_one_namespace(team->ns, err);
     if (code == FAINA_OK)
@@ -354,7 +369,7 @@ static enum faina_code check_page(const struct fa_op *op, struct faina_error *er
 
 static enum faina_code check_key(const struct fa_op *op, struct faina_error *err)
 {
-    enum faina_code code = check_lane(op, true, err);
+    enum faina_code code = check_lane(op, op->name.type != NULL, err);
 
     return code == FAINA_OK ? fa_check_name(op->name.key, FA_KEY_SIZE_MAX, "idempotencyKey",
                                             FAINA_INVALID_REQUEST, err)
@@ -365,7 +380,7 @@ static enum faina_code check_team_list(const struct fa_op *op, struct faina_erro
 {
     enum faina_code code = check_lane(op, false, err);
 
-    return code == FAINA_OK && op->id ? check_id(op->id, "team", FAINA_NOT_FOUND, err) : code;
+    return code == FAINA_OK && op->id ? check_team_id(op->id, FAINA_NOT_FOUND, err) : code;
 }
 
 static enum faina_code check_emit(size_t input_max, const struct faina_emit *emit,
@@ -508,7 +523,7 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *home
     case FA_OP_TEAM_PUT:
         return check_team(op->team, err);
     case FA_OP_TEAM_REMOVE:
-        return check_id(op->id, "team", FAINA_NOT_FOUND, err);
+        return check_team_id(op->id, FAINA_NOT_FOUND, err);
     case FA_OP_TEAM_LIST:
         return check_team_list(op, err);
     case FA_OP_WORKER_PUT:

@@ -68,15 +68,22 @@ static void leave(struct fa_service *service)
     atomic_fetch_sub(&service->inside, 1);
 }
 
-void fa_service_close(struct fa_service *service)
+void fa_service_shut(struct fa_service *service)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
 
-    if (!service)
+    if (atomic_exchange(&service->is_shut, true))
         return;
     service->ops->shut(service);
     while (atomic_load(&service->inside) > 0)
         nanosleep(&moment, NULL);
+}
+
+void fa_service_close(struct fa_service *service)
+{
+    if (!service)
+        return;
+    fa_service_shut(service);
     service->ops->close(service);
 }
 

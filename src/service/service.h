@@ -238,6 +238,7 @@ struct fa_service {
     const struct fa_service_ops *ops;
     size_t input_size_max;
     atomic_bool is_full; /* new tasks are refused because the disk is full */
+    atomic_bool is_shut;
     /* Calls that are running in a wrapper. Not in the cache line of the members above, which other
      * threads read with each operation. */
     alignas(64) atomic_int inside;
@@ -253,7 +254,10 @@ FA_MUST_CHECK enum faina_code fa_service_open(struct fa_service **out, const cha
 FA_MUST_CHECK enum faina_code fa_service_visit(struct fa_service **out, const char *url,
                                                const struct faina_options *options, bool must_exist,
                                                struct faina_error *err);
-/* Waits for running calls; those that wait return STORE_CLOSED. NULL is fine. */
+/* Waits for running calls; those that wait return STORE_CLOSED, as all later ones do. From one
+ * thread at a time. */
+void fa_service_shut(struct fa_service *service);
+/* Shuts the engine down, if it isn't yet, when no call can come any more. NULL is fine. */
 void fa_service_close(struct fa_service *service);
 
 /* The file that the URL names; NULL: none. */

@@ -5,6 +5,7 @@
 
 #include "base/nearest.h"
 #include "model/limits.h"
+#include "model/other_names.h"
 #include "model/times.h"
 
 #include <assert.h>
@@ -213,11 +214,35 @@ static bool is_stored(const struct fa_shape *shape, const char *key)
     return shape->stored && fa_shape_find(shape->stored, fa_str(key), &next);
 }
 
+/* A name of the specification documents. The error names ours: a member of the request, or one that
+ * only the engine sets. OK: it is no such name. */
+static enum faina_code refuse_other_name(const struct reader *r, const char *key, const char *path)
+{
+    const char *ours;
+
+    for (size_t i = 0; (ours = fa_other_member(key, i)) != NULL; i++) {
+        const struct fa_field *field;
+        size_t next = 0;
+
+        field = fa_shape_find(r->shape, fa_str(ours), &next);
+        if (field && fa_shape_has(r->shape, field))
+            return fa_error_field(r->err, FAINA_INVALID_REQUEST, path,
+                                  "unknown field \"%s\"; its name here is \"%s\"", path, ours);
+        if (is_stored(r->shape, ours))
+            return fa_error_field(r->err, FAINA_INVALID_REQUEST, path,
+                                  "%s, whose name here is %s, is set by the engine and can't be "
+                                  "given",
+                                  path, ours);
+    }
+    return FAINA_OK;
+}
+
 static enum faina_code refuse_name(const struct reader *r, const char *key)
 {
     const char *names[64 + 1] = {NULL};
     const char *path = path_of(r, key);
     const char *nearest;
+    enum faina_code code;
     size_t count = 0;
 
     if (is_stored(r->shape, key))
@@ -227,6 +252,9 @@ static enum faina_code refuse_name(const struct reader *r, const char *key)
         return fa_error_set(r->err, FAINA_INVALID_REQUEST,
                             "the %s has an unknown field with a name of %zu bytes",
                             r->outer ? r->outer : r->what, strlen(key));
+    code = refuse_other_name(r, key, path);
+    if (code != FAINA_OK)
+        return code;
     for (const struct fa_field *field = r->shape->fields; field && field->name; field++)
         if (fa_shape_has(r->shape, field))
             names[count++] = field->name;

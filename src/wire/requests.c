@@ -26,7 +26,7 @@ const struct fa_shape fa_shape_submit = {
     .fields = fa_submit_fields,
     .stored = &fa_shape_task,
     .example = "{\"type\":\"mail.send\"}",
-    .doc = "Only type is required, or else name",
+    .doc = "Only type is required, or else name or input",
 };
 
 const struct fa_shape fa_shape_amendment = {
@@ -216,7 +216,10 @@ static enum faina_code read_amendment(const struct fa_field *field, struct fa_js
     ACT("error", ONE, failure, .flags = FA_FIELD_HAS | (more), GIVEN(has_error),                   \
         .inner = &error_shape, .read = read_error, .doc = "Why the attempt failed")
 #define OUTPUT                                                                                     \
-    ACT("output", JSON, output, .max = FA_INPUT_SIZE_DEFAULT, .doc = "The result of the task")
+    ACT("output", JSON, output, .max = FA_INPUT_SIZE_DEFAULT, .excludes = "result",                \
+        .doc = "The result of the task"),                                                          \
+        ACT("result", JSON, output, .flags = FA_FIELD_ALIAS, .max = FA_INPUT_SIZE_DEFAULT,         \
+            .doc = "The same as `output`")
 #define NULLS                                                                                      \
     {                                                                                              \
         .name = "nulls", .type = FA_FIELD_NULLS,                                                   \

@@ -56,7 +56,7 @@ static bool is_null(const struct fa_field *field, const char *from)
 {
     const char *const *text = (const void *)(from + field->offset);
 
-    return field->type == FA_FIELD_JSON && *text &&
+    return field->type == FA_FIELD_JSON && !(field->flags & FA_FIELD_ALIAS) && *text &&
            fa_json_value(fa_str(*text)).type == FA_JSON_NULL;
 }
 

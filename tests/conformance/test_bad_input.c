@@ -246,7 +246,7 @@ static void test_bad__names_of_things(struct fa_t *t)
     CHECK_CODE(t, fa_t_team_put(t, &(struct faina_team){.name = NULL}), FAINA_INVALID_REQUEST);
     CHECK_CODE(t, fa_t_team_put(t, &(struct faina_team){.name = "n", .spec = "{"}),
                FAINA_INVALID_REQUEST);
-    CHECK_CODE(t, fa_t_get_by_key(t, NULL, NULL, "k"), FAINA_INVALID_REQUEST);
+    CHECK_CODE(t, fa_t_get_by_key(t, NULL, "", "k"), FAINA_INVALID_REQUEST);
     CHECK_CODE(t, fa_t_get_by_key(t, NULL, "x", NULL), FAINA_INVALID_REQUEST);
     CHECK_CODE(t, fa_t_purge(t, .statuses = 1u << FAINA_RUNNING), FAINA_INVALID_REQUEST);
     CHECK_CODE(t, fa_t_purge(t, .limit = -1), FAINA_INVALID_REQUEST);

@@ -31,7 +31,7 @@ static void test_list__newest_first_100_by_default(struct fa_t *t)
 static void test_list__whole_tasks_or_brief_ones(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "x", .input = "{\"a\":1}", .metadata = "{}",
-                                 .spec = "[]", .idempotency_key = "k");
+                                 .spec = "{\"s\":[]}", .idempotency_key = "k");
     const struct faina_task *task;
 
     fa_t_finish_task(t, id);
@@ -40,7 +40,7 @@ static void test_list__whole_tasks_or_brief_ones(struct fa_t *t)
     CHECK_STR(task->input, "{\"a\":1}");
     CHECK_STR(task->output, "{}");
     CHECK_STR(task->metadata, "{}");
-    CHECK_STR(task->spec, "[]");
+    CHECK_STR(task->spec, "{\"s\":[]}");
     CHECK_STR(task->idempotency_key, "k");
     CHECK_STATUS(task->status, FAINA_COMPLETED);
     CHECK_OK(t, fa_t_list(t, .limit = 1, .brief = true));

@@ -30,7 +30,7 @@ static void test_submit__defaults(struct fa_t *t)
     CHECK_STR(task->output, NULL);
     CHECK_STR(task->error, NULL);
     CHECK_STR(task->metadata, "{}");
-    CHECK_STR(task->spec, NULL);
+    CHECK_STR(task->spec, "{}");
     CHECK_STR(task->idempotency_key, NULL);
     CHECK_STR(task->input_hash, NULL);
     CHECK_STR(task->worker_id, NULL);
@@ -56,9 +56,10 @@ static void test_submit__keeps_every_field(struct fa_t *t)
     CHECK_OK(t, fa_t_team_put(t, &(struct faina_team){.ns = "acme", .name = "red"}));
     id = fa_t_submit(t, .ns = "acme", .type = "mail.send", .name = "to Ann",
                      .input = "{\"b\": 1,\n \"a\": 9007199254740993}", .metadata = "{\"n\": 2.50}",
-                     .spec = "\"x\"", .priority = -7, .max_attempts = 9, .idempotency_key = "k 1",
-                     .depends_on = &needs, .depends_on_count = 1, .resources = resources,
-                     .resource_count = 3, .retry = {.base_ms = 5, .factor = 1.5, .max_ms = 700},
+                     .spec = "{\"x\": 1}", .priority = -7, .max_attempts = 9,
+                     .idempotency_key = "k 1", .depends_on = &needs, .depends_on_count = 1,
+                     .resources = resources, .resource_count = 3,
+                     .retry = {.base_ms = 5, .factor = 1.5, .max_ms = 700},
                      .team_id = t->op.team_answer->id, .created_by = "ann");
     CHECK_STR(t->task->id, id);
     for (int pass = 0; pass < 2; pass++) {
@@ -69,7 +70,7 @@ static void test_submit__keeps_every_field(struct fa_t *t)
         CHECK_STR(task->name, "to Ann");
         CHECK_STR(task->input, "{\"b\": 1,\n \"a\": 9007199254740993}");
         CHECK_STR(task->metadata, "{\"n\": 2.50}");
-        CHECK_STR(task->spec, "\"x\"");
+        CHECK_STR(task->spec, "{\"x\": 1}");
         CHECK_INT(task->priority, -7);
         CHECK_INT(task->max_attempts, 9);
         CHECK_STR(task->idempotency_key, "k 1");
@@ -317,7 +318,7 @@ static void test_submit__batch_keeps_order_and_answers_each(struct fa_t *t)
         ops[i] = (struct fa_op){.kind = FA_OP_SUBMIT, .submit = &submits[i]};
     }
     submits[20].input = "{not json";
-    submits[30].priority = 40000;
+    submits[30].delay_ms = -1;
     fa_t_run_all(t, ops, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         bool is_bad = i == 20 || i == 30;

@@ -41,7 +41,7 @@ def test_bulk_reports_bad_lines_and_stores_the_others(cli):
     text = ('{"type":"a"}\n'
             "\n"
             '{"type":"a",}\n'
-            '{"input":1}\n'
+            '{"priority":1}\n'
             '{"type":"a","status":"completed"}\n'
             '{"type":"a","prioritty":1}\n'
             '{"type":"a","delay":"soon"}\n'

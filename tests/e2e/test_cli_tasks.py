@@ -51,13 +51,13 @@ def test_every_flag_of_submit(cli):
     first, second = cli.submit("a"), cli.submit("b")
     task = cli("submit", "x", "[1, 2]", "--name", "n", "--priority", "-5", "--delay", "1h",
                "--key", "k", "--max-attempts", "0", "--resource", "gpu,cpu", "--resource=disk",
-               "--depends-on", f"{first},{second}", "--metadata", '{"m":1}', "--spec", '"s"',
+               "--depends-on", f"{first},{second}", "--metadata", '{"m":1}', "--spec", '{"s":1}',
                "--team", team, "--created-by", "ann", "-o", "json").json()
     equal((task["name"], task["priority"], task["idempotencyKey"], task["maxAttempts"]),
           ("n", -5, "k", 0))
     equal((task["resources"], sorted(task["dependsOn"])), (["cpu", "disk", "gpu"], [first, second]))
     equal((task["metadata"], task["spec"], task["teamId"], task["createdBy"]),
-          ({"m": 1}, "s", team, "ann"))
+          ({"m": 1}, {"s": 1}, team, "ann"))
     equal((task["status"], task["input"]), ("blocked", [1, 2]))
     is_true(task["runAt"] > task["createdAt"])
     equal(cli("submit", "x", "--max-retries", "2", "-o", "json").json()["maxAttempts"], 3)
@@ -97,7 +97,8 @@ def test_keys_and_deduplication(cli):
     equal(cli.submit("y", '{"b":1,"a":2}', "--dedupe", "input"),
           cli.submit("y", '{ "a": 2, "b": 1 }', "--dedupe", "input"))
     cli("get", "--type", "x", "--key", "none", code=3)
-    cli("get", "--key", "k", code=2)
+    equal(cli("get", "--key", "k").json()["id"], first)
+    cli("get", "--type", "x", code=2)
 
 
 def test_input_from_stdin_and_from_a_file(cli):

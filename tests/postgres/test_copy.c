@@ -111,7 +111,7 @@ static void fill_fields(struct fa_t *t)
     team_id = fa_arena_strdup(&t->arena, t->op.team_answer->id);
     fa_t_submit(t, .ns = "other", .type = "full \xc3\xa4", .name = "a 'name' \\ \xe6\x97\xa5",
                 .input = "{\"a\":\"\\u00e4\\\\ \xf0\x9f\x98\x80\"}", .metadata = "{\"m\":1.50}",
-                .spec = "[null]", .priority = -2147483647, .max_attempts = FAINA_UNLIMITED,
+                .spec = "{\"s\":[null]}", .priority = -2147483647, .max_attempts = FAINA_UNLIMITED,
                 .idempotency_key = "key \xe2\x82\xac", .retry = {77, 1.7, 99999},
                 .team_id = team_id, .created_by = "ann");
     fa_t_submit(t, .type = "dedupe", .input = "{\"b\":1,\"a\":2}", .dedupe_input = true);

@@ -249,7 +249,7 @@ static void test_cuts__database_is_away(void **state)
           round.t.op.error.message);
     for (int i = 0; i < 3; i++) { /* over a connection that was there, and over a new one */
         code = fa_t_get(&round.t, id);
-        CHECK(code == FAINA_STORE_CLOSED || code == FAINA_OVERLOADED,
+        CHECK(code == FAINA_UNAVAILABLE || code == FAINA_OVERLOADED,
               "a look without a database: %s", faina_code_name(code));
     }
     fa_proxy_refuse(round.proxy, false);

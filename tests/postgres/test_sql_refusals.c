@@ -42,8 +42,10 @@ static void test_sql_refusals__limits(void **state)
          "metadata: metadata is 65537 bytes long; the limit is 65536"},
         {"'a', metadata => '{}'", "'a', metadata => '[]'",
          "metadata: metadata must be a JSON object"},
-        {"'a', spec => to_jsonb(" R(65534, "x") ")", "'a', spec => to_jsonb(" R(65535, "x") ")",
+        {"'a', spec => jsonb_build_object('a', " R(65527, "x") ")",
+         "'a', spec => jsonb_build_object('a', " R(65528, "x") ")",
          "spec: spec is 65537 bytes long; the limit is 65536"},
+        {"'a', spec => '{}'", "'a', spec => '[]'", "spec: spec must be a JSON object"},
         {"'a', priority => -2147483647", "'a', priority => -2147483648",
          "priority: priority is -2147483648; it must be a whole number from -2147483647 to "
          "2147483647"},

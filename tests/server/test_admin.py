@@ -74,11 +74,12 @@ def test_teams(place):
     equal(server("PUT", f"/teams/{team['id']}", same, 200).json()["name"], "payments")
     task = server.submit(teamId=team["id"])["id"]
     server("DELETE", f"/teams/{team['id']}", status=204)
+    equal(server("PUT", f"/teams/{NO_ID}", {"name": "new"}, 201).json()["id"], NO_ID)
+    server("DELETE", f"/teams/{NO_ID}", status=204)
     equal(server.get(task)["teamId"], None)
-    for method in ("GET", "PUT", "DELETE"):
-        body = {"name": "x"} if method == "PUT" else None
+    for method in ("GET", "DELETE"):
         for bad in (team["id"], NO_ID, "x"):
-            equal(server(method, f"/teams/{bad}", body, 404).code(), "not_found")
+            equal(server(method, f"/teams/{bad}", status=404).code(), "not_found")
     for body in ({}, {"name": ""}, {"name": 1}, {"name": "x", "y": 1}, {"name": "x", "id": NO_ID},
                  {"name": "x", "namespace": "*"}):
         equal(server("POST", "/teams", body, 400).code(), "invalid_request", body)

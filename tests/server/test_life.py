@@ -501,7 +501,8 @@ def test_socket_activation(place):
     process.terminate()
     log = process.stderr.read().decode()
     equal(process.wait(PATIENCE), 0, log)
-    is_true(json.loads(log.splitlines()[0])["address"] == f"http://{host}:{port}", log)
+    listens = [json.loads(line) for line in log.splitlines() if '"listening"' in line]
+    is_true(listens[0]["address"] == f"http://{host}:{port}", log)
     listening.close()
 
 

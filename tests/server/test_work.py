@@ -172,7 +172,7 @@ def test_status(place):
     failed = patch(server.submit(maxAttempts=9)["id"], 200, status="failed").json()
     equal((failed["status"], failed["error"]["message"]), ("failed", "Unknown error"))
     task = server.held(maxAttempts=9)["id"]
-    equal(patch(task, 409, status="failed", error="x").code(), "wrong_worker")
+    equal(patch(task, 409, status="failed", error="x", workerId="v").code(), "wrong_worker")
     failed = patch(task, 200, status="failed", error="x", workerId="w").json()
     equal((failed["status"], failed["error"]["message"]), ("failed", "x"))
     task = server.submit()["id"]

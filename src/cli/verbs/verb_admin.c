@@ -356,8 +356,13 @@ int fa_verb_team_create(struct fa_cli *cli)
 {
     struct faina_team team = {.ns = cli->ns, .name = cli->args[0]};
     struct fa_op op = {.kind = FA_OP_TEAM_PUT, .team = &team};
+    const char *id = fa_flag(cli, "id");
     int code = fa_flag_json(cli, "spec", &team.spec);
 
+    if (code == FA_EXIT_OK && id && strlen(id) >= sizeof(team.id))
+        return fa_cli_usage(cli, "--id is a UUID, not \"%.100s\"", id);
+    if (code == FA_EXIT_OK && id)
+        memcpy(team.id, id, strlen(id) + 1);
     if (code == FA_EXIT_OK)
         code = fa_cli_run(cli, &op);
     if (code != FA_EXIT_OK)

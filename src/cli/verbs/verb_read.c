@@ -20,8 +20,8 @@ int fa_verb_get(struct fa_cli *cli)
 
     if (cli->arg_count == 1 && (key || type))
         return fa_cli_usage(cli, "give an ID, or --type and --key, not both");
-    if (cli->arg_count == 0 && (!key || !type))
-        return fa_cli_usage(cli, "which task? Give its ID, or --type and --key");
+    if (cli->arg_count == 0 && !key)
+        return fa_cli_usage(cli, "which task? Give its ID, or --key");
     if (cli->arg_count == 1) {
         op.id = cli->args[0];
     } else {
@@ -82,8 +82,10 @@ static void list_end(struct listing *list, const char *next_cursor)
         fa_cli_note(cli, "There are more: --all, or --cursor %s", next_cursor);
 }
 
-/* Runs the operation (LIST or CHILDREN) page by page, and prints the tasks. */
-static int list_all(struct fa_cli *cli, struct fa_op *op, const char **cursor, bool is_all)
+/* Runs the operation (LIST or CHILDREN) page by page, and prints the tasks: all of them, or up to
+ * *limit, since a page may have fewer. NULL: one page. */
+static int list_all(struct fa_cli *cli, struct fa_op *op, const char **cursor, bool is_all,
+                    int *limit)
 {
     struct fa_arena pages[2] = {{0}, {0}}; /* the cursor of one page is needed for the next */
     struct listing list;
@@ -99,8 +101,12 @@ static int list_all(struct fa_cli *cli, struct fa_op *op, const char **cursor, b
     list_begin(&list, cli);
     for (;;) {
         list_page(&list, op->tasks);
-        if (!is_all || !op->tasks->next_cursor || fa_out_is_broken(cli))
+        if (!op->tasks->next_cursor || fa_out_is_broken(cli))
             break;
+        if (!is_all && (!limit || op->tasks->count >= (size_t)*limit))
+            break;
+        if (!is_all)
+            *limit -= (int)op->tasks->count;
         *cursor = op->tasks->next_cursor;
         page++;
         op->arena = &pages[page % 2];
@@ -135,7 +141,7 @@ int fa_verb_ls(struct fa_cli *cli)
     struct faina_query query = {.ns = cli->ns, .brief = cli->format == FA_CLI_TABLE};
     struct fa_op op = {.kind = FA_OP_LIST, .query = &query};
     bool is_all = fa_flag_is_given(cli, "all");
-    int64_t limit = is_all ? FA_LIST_LIMIT_MAX : 0;
+    int64_t limit = is_all ? FA_LIST_LIMIT_MAX : FA_LIST_LIMIT_DEFAULT;
     int code = fa_flag_statuses(cli, &query.statuses);
 
     if (code == FA_EXIT_OK)
@@ -155,12 +161,13 @@ int fa_verb_ls(struct fa_cli *cli)
     query.limit = (int)limit;
     query.worker_id = fa_flag(cli, "worker");
     query.type = fa_flag(cli, "type");
+    query.name = fa_flag(cli, "name");
     query.team_id = fa_flag(cli, "team");
     query.parent_id = fa_flag(cli, "parent");
     query.created_by = fa_flag(cli, "created-by");
     query.idempotency_key = fa_flag(cli, "key");
     query.cursor = fa_flag(cli, "cursor");
-    return list_all(cli, &op, &query.cursor, is_all);
+    return list_all(cli, &op, &query.cursor, is_all, &query.limit);
 }
 
 int fa_verb_children(struct fa_cli *cli)
@@ -173,7 +180,7 @@ int fa_verb_children(struct fa_cli *cli)
         return code;
     op.page.limit = (int)limit;
     op.page.cursor = fa_flag(cli, "cursor");
-    return list_all(cli, &op, &op.page.cursor, false);
+    return list_all(cli, &op, &op.page.cursor, false, NULL);
 }
 
 /* ------------------------------------------------------------------------------------------

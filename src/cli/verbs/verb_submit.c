@@ -118,12 +118,20 @@ int fa_verb_submit(struct fa_cli *cli)
 
     if (code != FA_EXIT_OK)
         return code;
+    if (fa_flag(cli, "input") && fa_flag_is_given(cli, "bulk"))
+        return fa_cli_usage(cli, "give --input or --bulk, not both");
     if (fa_flag_is_given(cli, "bulk"))
         return fa_submit_bulk(cli, &submit);
-    if (cli->arg_count == 0 && !submit.name)
+    code = fa_flag_json(cli, "input", &submit.input);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->arg_count == 0 && !submit.name && !submit.input)
         return fa_cli_usage(cli, "what kind of task? Give a TYPE, such as: faina submit mail.send");
+    if (cli->arg_count > 1 && submit.input)
+        return fa_cli_usage(cli, "give INPUT or --input, not both");
     if (cli->arg_count > 0)
         submit.type = cli->args[0];
-    code = fa_arg_json(cli, 1, "input", &submit.input);
+    if (cli->arg_count > 1)
+        code = fa_arg_json(cli, 1, "input", &submit.input);
     return code == FA_EXIT_OK ? submit_one(cli, &submit) : code;
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "model/codes.h"
 #include "model/limits.h"
+#include "model/other_names.h"
 #include "model/states.h"
 #include "model/times.h"
 #include "server/server_inner.h"
@@ -285,14 +286,21 @@ static bool is_in_words(const char *words, const char *word)
 static bool check_query(struct fa_request *req)
 {
     for (size_t i = 0; i < req->url.param_count; i++) {
-        const char *name = req->url.params[i].name;
+        const char *name = req->url.params[i].name, *ours;
         struct faina_error err;
 
         if (is_in_words(req->route->query, name))
             continue;
+        for (size_t k = 0; (ours = fa_other_member(name, k)) != NULL; k++)
+            if (is_in_words(req->route->query, ours))
+                break;
         fa_error_field(&err, FAINA_INVALID_REQUEST, name, "unknown parameter \"%.40s\"; %s%s", name,
-                       req->route->query ? "there are: " : "there is none here",
-                       req->route->query ? req->route->query : "");
+                       ours                ? "its name here is "
+                       : req->route->query ? "there are: "
+                                           : "there is none here",
+                       ours                ? ours
+                       : req->route->query ? req->route->query
+                                           : "");
         fa_respond_problem(req, &err);
         return false;
     }
@@ -622,6 +630,13 @@ bool fa_request_duration(struct fa_request *req, const char *name, int64_t *out_
     return read_param(req, name, fa_duration_parse, out_ms);
 }
 
+const char *fa_request_status_hint(struct fa_request *req, const char *word)
+{
+    const char *ours = fa_other_status(word);
+
+    return ours ? fa_arena_printf(&req->arena, "; \"%.40s\" is %s here", word, ours) : "";
+}
+
 bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out)
 {
     do {
@@ -632,8 +647,11 @@ bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out
         if (!fa_status_parse(word, &status))
             return refuse_param(
                 req, "status",
-                "one or more of pending, claimed, running, blocked, background, "
-                "completed, failed, dead_letter and cancelled, separated by commas");
+                fa_arena_printf(&req->arena,
+                                "one or more of pending, claimed, running, blocked, background, "
+                                "completed, failed, dead_letter and cancelled, separated by "
+                                "commas%s",
+                                fa_request_status_hint(req, word)));
         *out |= 1u << status;
         text += len + (text[len] == ',');
     } while (*text);

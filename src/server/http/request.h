@@ -121,6 +121,8 @@ bool fa_request_bool(struct fa_request *req, const char *name, bool *out);
 bool fa_request_time(struct fa_request *req, const char *name, int64_t *out_us);
 bool fa_request_duration(struct fa_request *req, const char *name, int64_t *out_ms);
 bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out);
+/* For the end of an error about a status: what another word for one is here; or "". */
+const char *fa_request_status_hint(struct fa_request *req, const char *word);
 /* `limit` and `cursor` of a list that the engine reads page by page (fa_op.part). */
 bool fa_request_part(struct fa_request *req, struct fa_part *part);
 /* A field of the body that repeats the path must be equal to it. */

@@ -199,30 +199,35 @@ void fa_handle_team_post(struct fa_request *req)
 
 static void after_team_put(struct fa_request *req)
 {
+    const struct fa_op *op = &req->posted.ops[0];
+
     if (fa_request_refused(req))
         return;
-    fa_wire_put_team(fa_response_begin(req, 200), req->posted.ops[0].team_answer);
+    fa_wire_put_team(fa_response_begin(req, op->existing ? 200 : 201), op->team_answer);
     fa_response_end(req);
 }
 
+/* The first operation has looked for the team, whose namespace decides who may change it. */
 static void put_found_team(struct fa_request *req)
 {
-    const struct faina_team *stored = found_team(req);
+    const struct fa_op *found = &req->posted.ops[0];
+    bool is_new = found->code == FAINA_NOT_FOUND;
     struct fa_team_body body = {0};
     struct faina_error err;
     struct faina_team *team;
 
-    if (!stored || !read_team(req, &body))
+    if (!is_new && fa_request_refused(req))
         return;
-    if (body.ns && strcmp(body.ns, stored->ns) != 0) {
-        fa_error_field(&err, FAINA_INVALID_REQUEST, "namespace",
-                       "a team can't be moved to another namespace");
+    if (!read_team(req, &body))
+        return;
+    team = fa_arena_zero(&req->arena, 1, sizeof(*team));
+    if (strlen(req->part) >= sizeof(team->id)) {
+        fa_error_field(&err, FAINA_INVALID_REQUEST, "id", "the id of a team is a UUID");
         fa_respond_problem(req, &err);
         return;
     }
-    team = fa_arena_zero(&req->arena, 1, sizeof(*team));
-    memcpy(team->id, stored->id, sizeof(team->id));
-    team->ns = stored->ns;
+    memcpy(team->id, req->part, strlen(req->part) + 1);
+    team->ns = is_new || body.ns ? fa_request_namespace(req, body.ns) : found->teams->items[0].ns;
     team->name = body.name;
     team->spec = body.spec;
     fa_request_op(req, FA_OP_TEAM_PUT)->team = team;

@@ -4,6 +4,7 @@
 #include "server/routes/route.h"
 
 #include "model/codes.h"
+#include "model/other_names.h"
 #include "server/server_inner.h"
 #include "wire/wire.h"
 
@@ -122,6 +123,13 @@ static const struct {
     {"cancelled", FA_OP_CANCEL},
 };
 
+static bool is_pending(const char *word)
+{
+    const char *ours = fa_other_status(word);
+
+    return ours && strcmp(ours, faina_status_name(FAINA_PENDING)) == 0;
+}
+
 static void run_transition(struct fa_request *req)
 {
     struct fa_act *act = req->data;
@@ -133,16 +141,20 @@ static void run_transition(struct fa_request *req)
             continue;
         op = fa_request_part_op(req, transitions[i].kind);
         op->for_holder = act->for_holder;
+        op->by_status = true;
         if (fill(req, transitions[i].kind, act, op))
             fa_request_run(req, after_act);
         return;
     }
     fa_error_field(&err, FAINA_INVALID_REQUEST, "status",
-                   "status must be running, completed, failed or cancelled");
+                   "status must be running, completed, failed or cancelled%s%s",
+                   fa_request_status_hint(req, act->status),
+                   is_pending(act->status) ? "; POST :retry makes a task pending again" : "");
     fa_respond_problem(req, &err);
 }
 
-/* An administrator may act for the worker that holds the task. */
+/* An administrator may act for the worker that holds the task; but a start of a task that runs is
+ * no repeated request of that worker. Without tokens every caller is an administrator. */
 static void after_holder(struct fa_request *req)
 {
     const struct faina_task *task = req->posted.ops[0].task;
@@ -150,7 +162,8 @@ static void after_holder(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    if (task->worker_id) {
+    if (task->worker_id &&
+        !(task->status == FAINA_RUNNING && strcmp(act->status, "running") == 0)) {
         act->by.worker_id = task->worker_id;
         act->for_holder = true;
         if (!act->has_fence)
@@ -174,7 +187,7 @@ void fa_handle_status(struct fa_request *req)
     act->has_error = true;
     act->failure.permanent = true; /* here `failed` is final, even if attempts are left */
     req->data = act;
-    if (!req->grant.has_token || !(req->grant.scopes & FA_SCOPE_ADMIN) || act->by.worker_id) {
+    if (!(req->grant.scopes & FA_SCOPE_ADMIN) || act->by.worker_id) {
         run_transition(req);
         return;
     }
@@ -327,7 +340,9 @@ static void check_outcome(struct fa_request *req, struct fa_act *act)
         refuse_one(req, act, "id", "is missing");
     else if (!act->status ||
              (strcmp(act->status, "completed") != 0 && strcmp(act->status, "failed") != 0))
-        refuse_one(req, act, "status", "must be completed or failed");
+        refuse_one(req, act, "status",
+                   fa_arena_printf(&req->arena, "must be completed or failed%s",
+                                   act->status ? fa_request_status_hint(req, act->status) : ""));
     else if (!act->has_error)
         act->failure.message = UNKNOWN_ERROR;
 }

@@ -122,7 +122,7 @@ static struct faina_task preview(const struct faina_submit *submit)
         .priority = submit->priority,
         .input = submit->input,
         .metadata = submit->metadata ? submit->metadata : "{}",
-        .spec = submit->spec,
+        .spec = submit->spec ? submit->spec : "{}",
         .idempotency_key = submit->idempotency_key,
         .max_attempts = submit->max_attempts == 0                 ? FA_ATTEMPTS_DEFAULT
                         : submit->max_attempts == FAINA_UNLIMITED ? 0
@@ -348,20 +348,13 @@ static bool read_team(struct fa_request *req, const char **out)
     return false;
 }
 
-/* A UUID of another version: no task and no team has such an id. */
+/* A UUID of another version: no task has such an id. */
 static bool is_foreign_id(const char *text)
 {
+    char any[FAINA_ID_SIZE];
     struct fa_id id;
 
-    if (!text || strlen(text) != FAINA_ID_SIZE - 1 || fa_id_parse(text, &id))
-        return false;
-    for (size_t i = 0; text[i]; i++) {
-        bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
-
-        if (is_dash ? text[i] != '-' : !isxdigit((unsigned char)text[i]))
-            return false;
-    }
-    return true;
+    return text && !fa_id_parse(text, &id) && fa_uuid_parse(text, any);
 }
 
 /* The filters of /tasks and /stream. */
@@ -371,6 +364,7 @@ static bool read_filters(struct fa_request *req, struct faina_query *query)
 
     query->ns = fa_request_namespace(req, fa_url_param(&req->url, "namespace"));
     query->type = fa_url_param(&req->url, "type");
+    query->name = fa_url_param(&req->url, "name");
     query->parent_id = fa_url_param(&req->url, "parentId");
     query->created_by = fa_url_param(&req->url, "createdBy");
     query->idempotency_key = fa_url_param(&req->url, "idempotencyKey");
@@ -413,7 +407,7 @@ static bool read_order(struct fa_request *req, struct faina_query *query)
 
 static bool has_foreign_id(const struct faina_query *query)
 {
-    return is_foreign_id(query->team_id) || is_foreign_id(query->parent_id);
+    return is_foreign_id(query->parent_id);
 }
 
 void fa_handle_list(struct fa_request *req)
@@ -596,6 +590,7 @@ static struct fa_stream_filter *make_filter(struct fa_request *req, const struct
         .namespaces = req->grant.namespaces,
         .statuses = query->statuses,
         .type = query->type,
+        .name = query->name,
         .team_id = query->team_id,
         .created_by = query->created_by,
         .idempotency_key = query->idempotency_key,

@@ -59,7 +59,7 @@ const struct fa_route fa_routes[] = {
      "curl $URL" FA_API "/tasks:batch" JSON
      "'{\"tasks\":[{\"type\":\"mail.send\",\"input\":1},{\"type\":\"mail.send\",\"input\":2}]}'"},
     {"GET", FA_API "/tasks", FA_OP_LIST, fa_handle_list, 0, NULL,
-     "namespace status type teamId team_id parentId createdBy idempotencyKey createdAfter "
+     "namespace status type name teamId team_id parentId createdBy idempotencyKey createdAfter "
      "createdBefore updatedAfter updatedBefore workerId sort order " PAGE " brief", NULL,
      &fa_shape_tasks, 200,
      "List tasks, newest first",
@@ -106,7 +106,9 @@ const struct fa_route fa_routes[] = {
      200, "Change the status of a task",
      "`running`, `completed`, `failed` or `cancelled`, where the life of a task allows it. Here "
      "`failed` is final, whatever the attempts. A task that no worker holds needs no `workerId`; a "
-     "token with the scope admin may act for the worker. `cancelled` takes what `:cancel` takes, "
+     "token with the scope admin, and every caller while there are no tokens, may act for the "
+     "worker. A task that runs can't be started again: 400, unless the same worker repeats its "
+     "request. `cancelled` takes what `:cancel` takes, "
      "the others the scope work.",
      "curl -X PATCH $URL" FA_API "/tasks/$ID/status" JSON
      "'{\"status\":\"failed\",\"error\":\"not needed any more\"}'"},
@@ -264,7 +266,8 @@ const struct fa_route fa_routes[] = {
      NULL, "curl $URL" FA_API "/teams/$ID"},
     {"PUT", FA_API "/teams/{id}", FA_OP_TEAM_PUT,
      fa_handle_team_put, FA_ROUTE_AUDIT, NULL, NULL, &fa_body_team,
-     &fa_shape_team, 200, "Change a team", NULL,
+     &fa_shape_team, 200, "Create a team with this id, or change it",
+     "The id is any UUID. 201: it is new.",
      "curl -X PUT $URL" FA_API "/teams/$ID" JSON "'{\"name\":\"payments\"}'"},
     {"DELETE", FA_API "/teams/{id}", FA_OP_TEAM_REMOVE,
      fa_handle_team_delete, FA_ROUTE_AUDIT, NULL, NULL, NULL,
@@ -305,7 +308,7 @@ const struct fa_route fa_routes[] = {
      "curl -X POST $URL" FA_API "/crons/report:run"},
 
     {"GET", FA_API "/stream", FA_ACCESS_STREAM, fa_handle_stream, 0, NULL,
-     "namespace status type teamId team_id parentId createdBy idempotencyKey createdAfter "
+     "namespace status type name teamId team_id parentId createdBy idempotencyKey createdAfter "
      "createdBefore lastEventId",
      NULL, &fa_reply_stream, 200, "The events of tasks, as they happen",
      "Server-sent events, each with the name of what happened. With `Last-Event-ID` (or "

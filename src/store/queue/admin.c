@@ -87,16 +87,23 @@ static void sink_team(void *ctx, size_t n, const struct fa_value *c)
     sink->team = team;
 }
 
-static enum faina_code get_team(struct fa_unit *unit, struct fa_op *op, const char *id,
-                                struct faina_team **out)
+/* Ids of teams are compared and stored in lower case. */
+static const char *team_id(struct fa_unit *unit, const char *id)
+{
+    char text[FAINA_ID_SIZE];
+
+    return fa_uuid_parse(id, text) ? fa_unit_text(unit, text) : id;
+}
+
+/* *out is NULL when there is none. */
+static enum faina_code find_team(struct fa_unit *unit, struct fa_op *op, const char *id,
+                                 struct faina_team **out)
 {
     struct team_sink sink = {.arena = op->arena};
     struct fa_value param = fa_value_text(id);
-    enum faina_code code;
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_TEAM_GET, &param, 1, sink_team, &sink, &op->error);
 
-    code = fa_db_one(unit->source.db, FA_SQL_TEAM_GET, &param, 1, sink_team, &sink, &op->error);
-    if (code == FAINA_OK && (sink.team == NULL || !fa_access_reaches(op->grant, sink.team->ns)))
-        code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no team %.64s", id);
     *out = sink.team;
     return code;
 }
@@ -129,25 +136,70 @@ static enum faina_code check_team_name(struct fa_unit *unit, struct fa_op *op,
     return code;
 }
 
+/* A removed team may have had the id, and its tasks still name it. */
+static enum faina_code detach_tasks(struct fa_unit *unit, struct fa_op *op, const char *id)
+{
+    struct fa_value params[2] = {fa_value_text(id), fa_value_int(FA_TEAM_TASKS_MAX)};
+    bool has_more = false;
+    enum faina_code code = fa_unit_flush(unit, &op->error); /* includes tasks of this batch */
+
+    if (code == FAINA_OK)
+        code = fa_db_one(unit->source.db, FA_SQL_TEAM_HAS_MORE, params, 2, fa_sink_found, &has_more,
+                         &op->error);
+    if (code != FAINA_OK)
+        return code;
+    if (has_more)
+        return fa_error_field(&op->error, FAINA_CONFLICT, "id",
+                              "a removed team had this id, and more than %d tasks still name it: "
+                              "choose another id, or purge them",
+                              FA_TEAM_TASKS_MAX);
+    return fa_db_one(unit->source.db, FA_SQL_TEAM_DETACH, params, 1, NULL, NULL, &op->error);
+}
+
+static struct faina_team *make_team(struct fa_unit *unit, struct fa_op *op, const char *id)
+{
+    struct faina_team *team = fa_arena_zero(op->arena, 1, sizeof(*team));
+
+    if (id != NULL)
+        memcpy(team->id, id, sizeof(team->id));
+    else
+        fa_id_format(fa_id_free(unit->ids, unit->now_us), team->id);
+    team->ns = fa_arena_strdup(op->arena, op->team->ns ? op->team->ns : "default");
+    team->created_us = unit->now_us;
+    return team;
+}
+
+static enum faina_code check_team_place(struct fa_op *op, const struct faina_team *stored)
+{
+    if (!fa_access_reaches(op->grant, stored->ns))
+        return fa_error_set(&op->error, FAINA_NOT_FOUND,
+                            "there is no team %.64s for this token: the id belongs to others",
+                            stored->id);
+    if (op->team->ns != NULL && strcmp(op->team->ns, stored->ns) != 0)
+        return fa_error_field(&op->error, FAINA_INVALID_REQUEST, "namespace",
+                              "a team can't be moved to another namespace");
+    return FAINA_OK;
+}
+
 enum faina_code fa_do_team_put(struct fa_unit *unit, struct fa_op *op)
 {
+    const char *id = op->team->id[0] != '\0' ? team_id(unit, op->team->id) : NULL;
     struct faina_team *team = NULL;
-    enum faina_code code = FAINA_OK;
+    enum faina_code code = id != NULL ? find_team(unit, op, id, &team) : FAINA_OK;
 
-    if (op->team->id[0] != '\0') {
-        code = get_team(unit, op, op->team->id, &team);
-        if (code != FAINA_OK)
-            return code;
-    } else {
-        team = fa_arena_zero(op->arena, 1, sizeof(*team));
-        fa_id_format(fa_id_free(unit->ids, unit->now_us), team->id);
-        team->ns = fa_arena_strdup(op->arena, op->team->ns ? op->team->ns : "default");
-        team->created_us = unit->now_us;
-    }
+    op->existing = team != NULL;
+    if (code == FAINA_OK && op->existing)
+        code = check_team_place(op, team);
+    if (code != FAINA_OK)
+        return code;
+    if (!op->existing)
+        team = make_team(unit, op, id);
     team->name = fa_arena_strdup(op->arena, op->team->name);
     team->spec = fa_arena_strdup(op->arena, op->team->spec);
     team->updated_us = unit->now_us;
     code = check_team_name(unit, op, team);
+    if (code == FAINA_OK && !op->existing && id != NULL)
+        code = detach_tasks(unit, op, id);
     if (code == FAINA_OK)
         code = fa_db_one(unit->source.db, FA_SQL_TEAM_PUT,
                          (struct fa_value[]){fa_value_text(team->id), fa_value_text(team->ns),
@@ -162,10 +214,12 @@ enum faina_code fa_do_team_put(struct fa_unit *unit, struct fa_op *op)
 
 enum faina_code fa_do_team_remove(struct fa_unit *unit, struct fa_op *op)
 {
-    struct fa_value param = fa_value_text(op->id);
+    struct fa_value param = fa_value_text(team_id(unit, op->id));
     struct faina_team *team;
-    enum faina_code code = get_team(unit, op, op->id, &team);
+    enum faina_code code = find_team(unit, op, team_id(unit, op->id), &team);
 
+    if (code == FAINA_OK && (team == NULL || !fa_access_reaches(op->grant, team->ns)))
+        code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no team %.64s", op->id);
     if (code != FAINA_OK)
         return code;
     return fa_db_one(unit->source.db, FA_SQL_TEAM_DELETE, &param, 1, NULL, NULL, &op->error);

@@ -101,7 +101,8 @@ enum faina_code fa_do_start(struct fa_unit *unit, struct fa_op *op)
 
     if (code != FAINA_OK)
         return code;
-    if (row->status == FAINA_RUNNING && row->worker != NULL) {
+    if (row->status == FAINA_RUNNING && row->worker != NULL &&
+        (!op->by_status || is_held_by(row, op->by.worker_id))) {
         code = fa_check_holder(row, op);
         return code == FAINA_OK ? fa_set_result(unit, op, row) : code; /* a repeated request */
     }

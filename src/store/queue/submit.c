@@ -146,6 +146,14 @@ static enum faina_code find_needs(struct fa_unit *unit, struct fa_plan *plan,
     return FAINA_OK;
 }
 
+/* Ids of teams are stored in lower case. */
+static const char *lower_case_id(struct fa_unit *unit, const char *id)
+{
+    char text[FAINA_ID_SIZE];
+
+    return fa_uuid_parse(id, text) && strcmp(id, text) != 0 ? fa_unit_text(unit, text) : id;
+}
+
 struct team_search {
     const char *ns;
     bool found;
@@ -162,12 +170,13 @@ static void sink_team(void *ctx, size_t n, const struct fa_value *columns)
 static enum faina_code check_team(struct fa_unit *unit, const struct faina_submit *submit,
                                   const char *ns, struct faina_error *err)
 {
-    struct fa_value id = fa_value_text(submit->team_id);
     struct team_search search = {.ns = ns};
+    struct fa_value id;
     enum faina_code code;
 
     if (submit->team_id == NULL)
         return FAINA_OK;
+    id = fa_value_text(lower_case_id(unit, submit->team_id));
     code = fa_db_one(unit->source.db, FA_SQL_TEAM_GET, &id, 1, sink_team, &search, err);
     if (code == FAINA_OK && !search.found)
         code = fa_error_field(err, FAINA_INVALID_TASK, "teamId",
@@ -277,7 +286,8 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
     row->first_metadata = submit->metadata;
     row->spec = submit->spec;
     row->key = submit->idempotency_key;
-    row->team = submit->team_id;
+    if (submit->team_id != NULL)
+        row->team = lower_case_id(unit, submit->team_id);
     row->created_by = submit->created_by;
     row->retry = submit->retry;
     if (submit->name != NULL && strcmp(submit->name, plan->type) != 0)

@@ -125,7 +125,10 @@ static bool matches(const struct faina_query *query, int64_t parent, const struc
     return row->deleted_us == 0 && (query->statuses == 0 || query->statuses >> row->status & 1) &&
            is_namespace(query->ns, fa_str(row->lane->ns)) &&
            (query->type == NULL || fa_name_is_same(query->type, row->lane->type)) &&
-           is_or_any(query->team_id, row->team) && is_or_any(query->created_by, row->created_by) &&
+           is_or_any(query->name, row->name ? row->name : row->lane->type) &&
+           (query->team_id == NULL ||
+            (row->team != NULL && strcasecmp(query->team_id, row->team) == 0)) &&
+           is_or_any(query->created_by, row->created_by) &&
            is_or_any(query->idempotency_key, row->key) &&
            (query->parent_id == NULL || row->parent == parent) &&
            (query->created_after_us == 0 || row->created_us >= query->created_after_us) &&
@@ -141,6 +144,7 @@ struct scan {
     enum fa_sql sql;
     struct fa_value extra; /* parameter 6 */
     size_t param_count;
+    char team[FAINA_ID_SIZE]; /* in lower case, as it is stored */
 };
 
 static enum faina_code choose_scan(struct fa_source *source, const struct faina_query *query,
@@ -153,11 +157,13 @@ static enum faina_code choose_scan(struct fa_source *source, const struct faina_
     if (query->worker_id != NULL) {
         *out = (struct scan){.sql = FA_SQL_LIST_WORKER, .param_count = 4};
     } else if (query->parent_id != NULL) {
-        *out = (struct scan){FA_SQL_LIST_PARENT, fa_value_int(parent), 7};
+        *out = (struct scan){FA_SQL_LIST_PARENT, fa_value_int(parent), 7, ""};
     } else if (query->team_id != NULL) {
-        *out = (struct scan){FA_SQL_LIST_TEAM, fa_value_text(query->team_id), 7};
+        *out = (struct scan){.sql = FA_SQL_LIST_TEAM, .param_count = 7};
+        (void)fa_uuid_parse(query->team_id, out->team); /* succeeds: it was checked */
+        out->extra = fa_value_text(out->team);
     } else if (query->created_by != NULL) {
-        *out = (struct scan){FA_SQL_LIST_CREATED_BY, fa_value_text(query->created_by), 7};
+        *out = (struct scan){FA_SQL_LIST_CREATED_BY, fa_value_text(query->created_by), 7, ""};
     } else if (query->statuses != 0 && (query->statuses & ~BAD_STATUSES) == 0) {
         *out = (struct scan){.sql = FA_SQL_LIST_ENDED_BADLY, .param_count = 5};
     } else if (query->statuses == 1u << FAINA_COMPLETED) {
@@ -170,9 +176,12 @@ static enum faina_code choose_scan(struct fa_source *source, const struct faina_
     return code;
 }
 
+/* Names have no index. So lanes are not left out by the statement: the tasks that it skips would
+ * not be counted. */
 static bool allows_all_lanes(const struct faina_query *query)
 {
-    return query->type == NULL && query->ns != NULL && strcmp(query->ns, "*") == 0;
+    return query->name != NULL ||
+           (query->type == NULL && query->ns != NULL && strcmp(query->ns, "*") == 0);
 }
 
 /* The next candidates before `before`. */
@@ -357,7 +366,7 @@ static enum faina_code list_by_scan(struct fa_source *source, struct fa_op *op, 
             before = keys.keys[keys.count - 1];
             rows += (int64_t)keys.count;
         }
-        if ((int64_t)keys.count < want)
+        if (code != FAINA_OK || (int64_t)keys.count < want)
             break;
         if (want < SCAN_MAX)
             want *= 2; /* few match: read more at a time */

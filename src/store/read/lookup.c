@@ -50,14 +50,37 @@ static enum faina_code get(struct fa_source *source, struct fa_op *op)
 
 /* Ids ---------------------------------------------------------------------------------------- */
 
+/* Of any type: the newest of the tasks with this key. */
+static enum faina_code get_by_key_alone(struct fa_source *source, struct fa_op *op)
+{
+    const char *ns = op->name.ns ? op->name.ns : "default";
+    struct faina_query query = {.ns = ns, .idempotency_key = op->name.key, .limit = 1};
+    struct fa_op list = {.kind = FA_OP_LIST, .query = &query, .arena = op->arena};
+    enum faina_code code = fa_read_list(source, &list);
+
+    if (code != FAINA_OK) {
+        op->error = list.error;
+        return code;
+    }
+    if (list.tasks->count == 0)
+        return fa_error_set(&op->error, FAINA_TASK_NOT_FOUND,
+                            "namespace %.100s has no task with the key %.200s", ns, op->name.key);
+    op->task = &list.tasks->items[0];
+    memcpy(op->task_id, op->task->id, sizeof(op->task_id));
+    return FAINA_OK;
+}
+
 static enum faina_code get_by_key(struct fa_source *source, struct fa_op *op)
 {
     const char *ns = op->name.ns ? op->name.ns : "default";
-    struct fa_value hash = fa_value_int(fa_key_hash(ns, op->name.type, op->name.key).hash);
     struct fa_keys found = {.arena = op->arena};
-    enum faina_code code =
-        fa_db_one(source->db, FA_SQL_KEY_FIND, &hash, 1, fa_keys_sink, &found, &op->error);
+    struct fa_value hash;
+    enum faina_code code;
 
+    if (op->name.type == NULL)
+        return get_by_key_alone(source, op);
+    hash = fa_value_int(fa_key_hash(ns, op->name.type, op->name.key).hash);
+    code = fa_db_one(source->db, FA_SQL_KEY_FIND, &hash, 1, fa_keys_sink, &found, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < found.count; i++) {
         struct fa_row row;
 
@@ -445,7 +468,8 @@ static enum faina_code list_teams(struct fa_source *source, struct fa_op *op)
 {
     struct team_list list = {
         .source = source, .arena = op->arena, .pager = fa_pager_of_part(&op->part)};
-    struct fa_value id = fa_value_text(op->id);
+    char text[FAINA_ID_SIZE];
+    struct fa_value id = fa_value_text(op->id && fa_uuid_parse(op->id, text) ? text : op->id);
     enum faina_code code =
         op->id ? fa_db_one(source->db, FA_SQL_TEAM_GET, &id, 1, sink_team, &list, &op->error)
                : read_teams(source, op, &list);

@@ -67,12 +67,6 @@ static enum faina_code open_reader(struct fa_readers *readers, struct fa_reader 
 
     if (code != FAINA_OK) {
         free(reader);
-        /* The engine is open, so its server was lost since. */
-        if (code == FAINA_UNAVAILABLE && readers->store->ops->join != NULL) {
-            code = FAINA_STORE_CLOSED;
-            if (err != NULL)
-                err->code = code;
-        }
         return code;
     }
     reader->source.lanes = fa_lanes_create();

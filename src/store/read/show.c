@@ -312,7 +312,7 @@ static enum faina_code put_payload(struct fa_source *source, struct fa_row *row,
     if (code != FAINA_OK)
         return code;
     out->input = lend_or_copy(read.input, arena, is_there);
-    out->spec = lend_or_copy(read.spec, arena, is_there);
+    out->spec = read.spec ? lend_or_copy(read.spec, arena, is_there) : "{}";
     out->output = lend_or_copy(read.output, arena, is_there && row->output == NULL);
     if (row->metadata != NULL)
         out->metadata = lend_or_copy(row->metadata, arena, lend);

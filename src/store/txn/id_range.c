@@ -128,7 +128,7 @@ void fa_id_range_settle(struct fa_unit *unit, enum faina_code code)
     if (code == FAINA_OK)
         return;
     unit->ids->end_key = 1; /* an empty range */
-    if (range->slot_epoch == unit->epoch || code == FAINA_STORE_CLOSED)
+    if (range->slot_epoch == unit->epoch || code == FAINA_UNAVAILABLE)
         range->slot_end = 0;
     if (range->slot_end == 0)
         range->slot = SLOT_NONE;

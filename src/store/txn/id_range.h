@@ -26,7 +26,7 @@
 /* An id for a new task. Any code of the database. */
 FA_MUST_CHECK enum faina_code fa_id_range_next(struct fa_unit *unit, struct fa_id *out,
                                                struct faina_error *err);
-/* After each transaction with its code, and once before the first one with STORE_CLOSED. */
+/* After each transaction with its code, and once before the first one with UNAVAILABLE. */
 void fa_id_range_settle(struct fa_unit *unit, enum faina_code code);
 
 #endif

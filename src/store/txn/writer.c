@@ -867,7 +867,7 @@ enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *write
                                         .aside = engine->aside},
                      &writer->ids, &writer->random);
     if (code == FAINA_OK)
-        fa_id_range_settle(&writer->unit, FAINA_STORE_CLOSED);
+        fa_id_range_settle(&writer->unit, FAINA_UNAVAILABLE);
     writer->unit.flows = writer->flows;
     return code;
 }

@@ -558,7 +558,7 @@ bool fa_pool_is_transient(enum faina_code code)
 {
     return code == FAINA_UNAVAILABLE || code == FAINA_TIMEOUT || code == FAINA_OVERLOADED ||
            code == FAINA_INTERNAL || code == FAINA_UNAUTHORIZED || code == FAINA_FORBIDDEN ||
-           code == FAINA_STORE_CLOSED; /* the connection to the database is lost */
+           code == FAINA_STORE_CLOSED;
 }
 
 bool fa_pool_is_loss(enum faina_code code)

@@ -142,14 +142,18 @@ static const struct {
 } submits[] = {
     {{.type = "t"}, NULL, NULL},
     {{.name = "n"}, NULL, NULL},
+    {{.input = "1"}, NULL, NULL},
     {{.type = NULL}, "type", "type is missing"},
+    {{.metadata = "{}", .priority = 1}, "type", "type is missing"},
     {{.type = "", .name = "n"}, "type", "type is empty"},
     {{.type = "t", .name = ""}, "name", "name is empty"},
     {{.type = "a\tb"}, "type", "type has a control character in it"},
     {{.type = "t", .ns = "team-a"}, NULL, NULL},
     {{.type = "t", .ns = ""}, "namespace", "namespace is empty"},
     {{.type = "t", .ns = "*"}, "namespace", "namespace is \"*\", which stands for all namespaces"},
-    {{.type = "t", .input = "3", .metadata = "{}", .spec = "[1]"}, NULL, NULL},
+    {{.type = "t", .input = "3", .metadata = "{}", .spec = "{\"a\":1}"}, NULL, NULL},
+    {{.type = "t", .spec = "[1]"}, "spec", "spec must be a JSON object"},
+    {{.type = "t", .spec = "null"}, "spec", "spec must be a JSON object"},
     {{.type = "t", .input = "{"}, "input", "input: the text ends too early at line 1, column 2"},
     {{.type = "t", .metadata = "[]"}, "metadata", "metadata must be a JSON object"},
     {{.type = "t", .metadata = "null"}, "metadata", "metadata must be a JSON object"},
@@ -220,7 +224,7 @@ static const struct {
      "retry.factor",
      "retry.factor must be a number from 1 on"},
     {{.type = "t", .team_id = ID}, NULL, NULL},
-    {{.type = "t", .team_id = "7"}, "teamId", "teamId is not an id, " ID_SHAPE},
+    {{.type = "t", .team_id = "7"}, "teamId", "teamId is not an id, which is a UUID such as " ID},
     {{.type = "t", .created_by = "ann"}, NULL, NULL},
     {{.type = "t", .created_by = ""}, "createdBy", "createdBy is empty"},
 };
@@ -259,7 +263,7 @@ static void test_check_submit__sizes(void **state)
         FIELD(created_by, "createdBy", FA_CREATED_BY_SIZE_MAX, INVALID_TASK, TEXT),
         FIELD(input, "input", INPUT_MAX, PAYLOAD_TOO_LARGE, JSON),
         FIELD(metadata, "metadata", FA_METADATA_SIZE_MAX, PAYLOAD_TOO_LARGE, OBJECT),
-        FIELD(spec, "spec", FA_SPEC_SIZE_MAX, PAYLOAD_TOO_LARGE, JSON),
+        FIELD(spec, "spec", FA_SPEC_SIZE_MAX, PAYLOAD_TOO_LARGE, OBJECT),
 #undef FIELD
     };
     struct text *text = fa_alloc(sizeof(*text));
@@ -551,7 +555,7 @@ static void test_check__query(void **state)
         {{.ns = ""}, "namespace", "namespace is empty"},
         {{.statuses = 1u << FAINA_STATUS_COUNT}, "status", "status has an unknown status"},
         {{.type = ""}, "type", "type is empty"},
-        {{.team_id = "7"}, "teamId", "teamId is not an id, " ID_SHAPE},
+        {{.team_id = "7"}, "teamId", "teamId is not an id, which is a UUID such as " ID},
         {{.parent_id = ""}, "parentId", "parentId is not an id, " ID_SHAPE},
         {{.created_by = "\n"}, "createdBy", "createdBy has a control character in it"},
         {{.idempotency_key = ""}, "idempotencyKey", "idempotencyKey is empty"},

@@ -194,6 +194,31 @@ static void test_id__of_an_event(void **state)
     assert_int_equal(strlen(id), FAINA_ID_SIZE - 1);
 }
 
+static void test_id__a_uuid_of_any_version(void **state)
+{
+    static const char *const good[] = {"16fd2706-8baf-433b-82eb-8c7fada847da",
+                                       "00000000-0000-0000-0000-000000000000",
+                                       "ffffffff-ffff-ffff-ffff-ffffffffffff"};
+    static const char *const bad[] = {NULL,
+                                      "",
+                                      "16fd2706-8baf-433b-82eb-8c7fada847d",
+                                      "16fd2706-8baf-433b-82eb-8c7fada847da0",
+                                      "16fd2706-8baf-433b-82eb-8c7fada847dg",
+                                      "16fd27068-baf-433b-82eb-8c7fada847da",
+                                      "16fd2706 8baf 433b 82eb 8c7fada847da"};
+    char text[FAINA_ID_SIZE];
+
+    (void)state;
+    for (size_t i = 0; i < FA_COUNT(good); i++) {
+        check_true(good[i], fa_uuid_parse(good[i], text));
+        check_str("the same", text, good[i]);
+    }
+    assert_true(fa_uuid_parse("16FD2706-8BAF-433B-82EB-8C7FADA847DA", text));
+    check_str("in lower case", text, good[0]);
+    for (size_t i = 0; i < FA_COUNT(bad); i++)
+        check_true(bad[i] ? bad[i] : "NULL", !fa_uuid_parse(bad[i], text));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +233,7 @@ int main(void)
         cmocka_unit_test(test_id__key_at_is_the_smallest_not_before),
         cmocka_unit_test(test_id__key_at_the_ends_of_time),
         cmocka_unit_test(test_id__of_an_event),
+        cmocka_unit_test(test_id__a_uuid_of_any_version),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,7 +90,7 @@ static enum faina_code lose(struct pg *pg, struct faina_error *err)
         fa_pg_message(PQerrorMessage(pg->conn), line, sizeof(line));
     drop_connection(pg);
     pg->base.has_failed = pg->base.should_retry = true;
-    return fa_error_set(err, FAINA_STORE_CLOSED, "the database went away: %s", line);
+    return fa_error_set(err, FAINA_UNAVAILABLE, "the database went away: %s", line);
 }
 
 /* The code for each class of failure. The first matching row counts. */
@@ -108,10 +108,10 @@ static const struct {
     {"53100", FAINA_UNAVAILABLE, false, false}, /* disk full */
     {"53", FAINA_OVERLOADED, false, false},     /* too many connections, out of memory */
     {"42501", FAINA_UNAVAILABLE, false, false}, /* insufficient privilege */
-    {"25P03", FAINA_STORE_CLOSED, true, true},  /* idle in a transaction */
-    {"25006", FAINA_STORE_CLOSED, true, true},  /* the server has become a standby */
-    {"57P", FAINA_STORE_CLOSED, true, true},    /* shutdown, crash, startup */
-    {"08", FAINA_STORE_CLOSED, true, true},     {"", FAINA_INTERNAL, false, false},
+    {"25P03", FAINA_UNAVAILABLE, true, true},   /* idle in a transaction */
+    {"25006", FAINA_UNAVAILABLE, true, true},   /* the server has become a standby */
+    {"57P", FAINA_UNAVAILABLE, true, true},     /* shutdown, crash, startup */
+    {"08", FAINA_UNAVAILABLE, true, true},      {"", FAINA_INTERNAL, false, false},
 };
 
 static enum faina_code refuse(struct pg *pg, const PGresult *result, const char *doing,
@@ -484,9 +484,7 @@ static enum faina_code pg_begin(struct fa_db *db, bool for_writing, struct faina
     code = connect_again(pg, err);
     if (code != FAINA_OK) {
         db->has_failed = true;
-        if (err != NULL && code == FAINA_UNAVAILABLE)
-            err->code = FAINA_STORE_CLOSED;
-        return code == FAINA_UNAVAILABLE ? FAINA_STORE_CLOSED : code;
+        return code;
     }
     pg->is_committed = pg->has_written = pg->has_proof = pg->has_time = false;
     if (!PQenterPipelineMode(pg->conn))
@@ -610,7 +608,7 @@ static enum faina_code resolve(struct pg *pg, struct faina_error *err)
 
     if (!pg->has_proof) { /* it changed nothing */
         pg->base.should_retry = true;
-        return fa_error_set(err, FAINA_STORE_CLOSED, "the database went away");
+        return fa_error_set(err, FAINA_UNAVAILABLE, "the database went away");
     }
     while (fa_clock_mono_us() < until) {
         struct timespec pause = {.tv_nsec = RESOLVE_PAUSE_MS * 1000000L};
@@ -619,7 +617,7 @@ static enum faina_code resolve(struct pg *pg, struct faina_error *err)
             fa_pg_proof_settle(&pg->proof, pg->target, pg->conn, &is_committed)) {
             pg->base.should_retry = !is_committed;
             return is_committed ? FAINA_OK
-                                : fa_error_set(err, FAINA_STORE_CLOSED,
+                                : fa_error_set(err, FAINA_UNAVAILABLE,
                                                "the database went away before the commit");
         }
         nanosleep(&pause, NULL);
@@ -627,7 +625,7 @@ static enum faina_code resolve(struct pg *pg, struct faina_error *err)
     /* The number in the row is unknown now: the next transaction begins another row. */
     fa_pg_proof_init(&pg->proof);
     pg->base.should_retry = false;
-    return fa_error_set(err, FAINA_STORE_CLOSED,
+    return fa_error_set(err, FAINA_UNAVAILABLE,
                         "the database went away during the commit, and whether it happened is not "
                         "known: ask again");
 }

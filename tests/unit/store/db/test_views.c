@@ -215,9 +215,9 @@ static void test_views__every_field_is_shown(void **state)
 
     set_up(&t);
     id = fa_t_submit(&t, .ns = "n", .type = "t", .name = "caf\xc3\xa9 'x'", .input = "{\"a\": 1}",
-                     .metadata = "{\"m\":1}", .spec = "[]", .priority = -7, .max_attempts = 9,
-                     .idempotency_key = "k\"1", .resources = names, .resource_count = 2,
-                     .created_by = "ann");
+                     .metadata = "{\"m\":1}", .spec = "{\"s\":[]}", .priority = -7,
+                     .max_attempts = 9, .idempotency_key = "k\"1", .resources = names,
+                     .resource_count = 2, .created_by = "ann");
     check_views(&t, id);
     check_views(&t, fa_t_submit(&t, .type = "u", .dedupe_input = true, .input = "[1,2]",
                                 .delay_ms = 3600000, .max_attempts = FAINA_UNLIMITED));
