@@ -86,7 +86,7 @@ static void *run_starter(void *arg)
 
 /* Samples of one round, in microseconds. */
 struct wake_round {
-    double engine[SAMPLES], there[SAMPLES], back[SAMPLES], awake[SAMPLES];
+    double engine[SAMPLES], there[SAMPLES], back[SAMPLES], warm[SAMPLES];
 };
 
 static enum faina_code submit_number(struct fa_service *service, size_t number,
@@ -136,17 +136,17 @@ static enum faina_code notify_round(struct fa_bench_notify_pair *pair, size_t co
     enum faina_code code = FAINA_OK;
 
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
-        struct fa_bench_notify_times rested, awake;
+        struct fa_bench_notify_times idle, warm;
 
         sleep_until(at += PACE_NS);
-        code = fa_bench_notify_pair_measure(pair, &rested, err);
+        code = fa_bench_notify_pair_measure(pair, &idle, err);
         if (code == FAINA_OK)
-            code = fa_bench_notify_pair_measure(pair, &awake, err);
+            code = fa_bench_notify_pair_measure(pair, &warm, err);
         if (code != FAINA_OK)
             break;
-        round->there[i] = (double)(rested.there_ns + rested.claim_ns) / 1000;
-        round->back[i] = (double)(rested.back_ns + rested.claim_ns) / 1000;
-        round->awake[i] = (double)(awake.back_ns + awake.claim_ns) / 1000;
+        round->there[i] = (double)(idle.there_ns + idle.claim_ns) / 1000;
+        round->back[i] = (double)(idle.back_ns + idle.claim_ns) / 1000;
+        round->warm[i] = (double)(warm.back_ns + warm.claim_ns) / 1000;
     }
     return code;
 }
@@ -166,7 +166,7 @@ struct wake_result {
 
 static void add_round(struct wake_result *result, struct wake_round *round, size_t count)
 {
-    double *samples[WAKE_COUNT] = {round->engine, round->back, round->there, round->awake};
+    double *samples[WAKE_COUNT] = {round->engine, round->back, round->there, round->warm};
 
     for (int i = 0; i < WAKE_COUNT; i++) {
         fa_bench_rounds_add(&result->medians[i], fa_bench_quantile(samples[i], count, 0.5));

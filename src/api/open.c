@@ -167,7 +167,7 @@ static bool is_remote(const char *url)
 /* A file that another process serves is reached through that process. When it doesn't answer there,
  * it may be about to go: then the file is ours at the next try. */
 static enum faina_code open_or_reach(struct fa_service **out, const char *url,
-                                     const struct faina_options *options, bool is_guest,
+                                     const struct faina_options *options, bool is_brief,
                                      bool must_exist, struct faina_error *err)
 {
     const struct timespec moment = {.tv_nsec = 20 * 1000000};
@@ -175,7 +175,7 @@ static enum faina_code open_or_reach(struct fa_service **out, const char *url,
 
     for (;;) {
         struct fa_store *store = NULL;
-        struct fa_store_owner owner = {.is_guest = is_guest, .must_exist = must_exist};
+        struct fa_store_owner owner = {.is_brief = is_brief, .must_exist = must_exist};
         struct faina_error away;
         enum faina_code code = open_store(url, options, &store, &owner, err);
 
@@ -214,7 +214,7 @@ static enum faina_code open_nats(struct fa_service **out, const char *url,
 }
 
 static enum faina_code open_url(struct fa_service **out, const char *url,
-                                const struct faina_options *options, bool is_guest, bool must_exist,
+                                const struct faina_options *options, bool is_brief, bool must_exist,
                                 struct faina_error *err)
 {
     enum faina_code code = check_options(options, err);
@@ -230,7 +230,7 @@ static enum faina_code open_url(struct fa_service **out, const char *url,
         return fa_kv_engine_open(out, fa_kv_memory_open(NULL), options, err);
     if (is_nats(url))
         return open_nats(out, url, options, must_exist, err);
-    return open_or_reach(out, url, options, is_guest, must_exist, err);
+    return open_or_reach(out, url, options, is_brief, must_exist, err);
 }
 
 enum faina_code fa_service_open(struct fa_service **out, const char *url,
@@ -313,7 +313,7 @@ enum faina_code fa_service_plan(const char *url, struct fa_arena *arena,
  */
 
 /* A client of the owner could not copy the file, so its advice for clients is of no use here. */
-static void tell_owner(struct faina_error *err)
+static void add_owner_to_error(struct faina_error *err)
 {
     static const char mark[] = " is in use by process ";
     const char *place = err ? strstr(err->message, mark) : NULL;
@@ -342,7 +342,7 @@ static enum faina_code open_copied(const char *url, struct fa_store **out, struc
                               "a store in memory is gone with its process, so it can't be copied");
     code = open_store(url, NULL, out, NULL, err);
     if (code == FAINA_UNAVAILABLE)
-        tell_owner(err);
+        add_owner_to_error(err);
     return code;
 }
 

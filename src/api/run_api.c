@@ -152,7 +152,7 @@ struct run {
     const struct faina_run *options;
     struct faina *engine;
     struct registry *registry;
-    struct fa_thread_pool *crew;
+    struct fa_thread_pool *threads;
     struct fa_runtime *runtime;
     pthread_t stopper;
     atomic_bool has_stopped; /* the stopper is done */
@@ -191,16 +191,16 @@ static enum faina_code put_handlers(struct run *run, struct faina_error *err)
     pthread_mutex_lock(&run->registry->mutex);
     for (struct registered *item = run->registry->first; item && code == FAINA_OK;
          item = item->next)
-        code =
-            fa_pool_put(fa_runtime_pool(run->runtime),
-                        fa_native_create(run->crew, item->type, &item->handler, item->user), err);
+        code = fa_pool_put(fa_runtime_pool(run->runtime),
+                           fa_native_create(run->threads, item->type, &item->handler, item->user),
+                           err);
     pthread_mutex_unlock(&run->registry->mutex);
     return code;
 }
 
 /* Sleeps for a tick. Not with sem_timedwait, which measures by the wall clock: when that is set
  * back, it sleeps for as long besides. */
-static void nap(struct run *run)
+static void sleep_one_tick(struct run *run)
 {
     const struct timespec tick = {.tv_nsec = TICK_NS};
 
@@ -223,7 +223,7 @@ static enum faina_code wait_for_stop(struct run *run, struct faina_error *err)
             sem_wait(&run->engine->wake);
             continue;
         }
-        nap(run);
+        sleep_one_tick(run);
         fa_runtime_stats(run->runtime, &stats);
         if (stats.idle_us >= idle_ms * 1000)
             break;
@@ -294,18 +294,18 @@ static enum faina_code run_all(struct run *run, struct faina_error *err)
     if (options->log)
         config.log =
             (struct fa_reporter){.write = write_log, .ctx = (struct faina_run *)(uintptr_t)options};
-    code = fa_thread_pool_create(&run->crew, threads_of(options), err);
+    code = fa_thread_pool_create(&run->threads, threads_of(options), err);
     if (code == FAINA_OK)
         code = fa_runtime_start(&run->runtime, run->engine->service, &config, err);
     if (code != FAINA_OK) {
-        fa_thread_pool_destroy(run->crew);
+        fa_thread_pool_destroy(run->threads);
         return code;
     }
     code = put_handlers(run, err);
     if (code == FAINA_OK)
         code = wait_for_stop(run, err);
     stop(run);
-    fa_thread_pool_destroy(run->crew);
+    fa_thread_pool_destroy(run->threads);
     fa_runtime_destroy(run->runtime);
     return code;
 }

@@ -88,11 +88,12 @@ static void wake(struct fa_publisher *publisher)
         return; /* it is awake already */
 }
 
-static void on_commit(void *ctx, const struct fa_notification *news)
+static void on_commit(void *ctx, const struct fa_notification *notification)
 {
     struct fa_publisher *publisher = ctx;
 
-    if ((news->ready_types != 0 || news->ended_count > 0) && atomic_load(&publisher->is_asleep))
+    if ((notification->ready_types != 0 || notification->ended_count > 0) &&
+        atomic_load(&publisher->is_asleep))
         wake(publisher);
 }
 
@@ -639,7 +640,7 @@ enum faina_code fa_publisher_start(struct fa_publisher **out, struct fa_service 
         destroy(publisher);
         return fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started: %s", strerror(rc));
     }
-    publisher->listener = (struct fa_listener){.tell = on_commit, .ctx = publisher};
+    publisher->listener = (struct fa_listener){.on_commit = on_commit, .ctx = publisher};
     (void)fa_service_listen(service, &publisher->listener);
     *out = publisher;
     return FAINA_OK;

@@ -91,9 +91,9 @@ static void print_group(FILE *to, enum fa_verb_group group)
             fprintf(to, "  %-*s  %s\n", width, fa_verbs[i].name, fa_verbs[i].help);
 }
 
-static void print_common_flags(const struct fa_cli *cli, FILE *to, const char *remark)
+static void print_common_flags(const struct fa_cli *cli, FILE *to, const char *note)
 {
-    fprintf(to, "\nFlags of every verb%s:\n", remark);
+    fprintf(to, "\nFlags of every verb%s:\n", note);
     for (const struct fa_flag *flag = fa_common_flags; flag->name; flag++)
         print_flag(cli, to, flag);
 }

@@ -36,7 +36,7 @@ static const char *attempt_of(struct fa_arena *arena, const struct faina_task *t
                            (long long)task->max_attempts);
 }
 
-static const char *pending_remark(struct fa_arena *arena, const struct faina_task *task)
+static const char *pending_note(struct fa_arena *arena, const struct faina_task *task)
 {
     int64_t now_us = fa_clock_now_us();
     const char *attempts = "";
@@ -49,13 +49,13 @@ static const char *pending_remark(struct fa_arena *arena, const struct faina_tas
     return attempts;
 }
 
-const char *fa_print_remark(struct fa_arena *arena, const struct faina_task *task)
+const char *fa_print_note(struct fa_arena *arena, const struct faina_task *task)
 {
     const char *message = fa_print_error_message(arena, task);
 
     switch (task->status) {
     case FAINA_PENDING:
-        return pending_remark(arena, task);
+        return pending_note(arena, task);
     case FAINA_CLAIMED:
         return attempt_of(arena, task);
     case FAINA_RUNNING:
@@ -94,16 +94,15 @@ void fa_print_change(struct fa_cli *cli, const struct faina_task *task)
 {
     struct fa_arena scratch = {0};
     enum fa_style style = fa_style_of(task->status);
-    const char *remark;
+    const char *note;
 
     if (cli->format != FA_CLI_TABLE) {
         fa_print_task_json(cli, task);
         return;
     }
-    remark = fa_text_clean(&scratch, fa_print_remark(&scratch, task));
+    note = fa_text_clean(&scratch, fa_print_note(&scratch, task));
     fa_outf(cli, "%s%s%s %s%s%s%s\n", fa_style_on(cli, style), faina_status_name(task->status),
-            fa_style_off(cli, style), task->id, remark[0] ? " (" : "", remark,
-            remark[0] ? ")" : "");
+            fa_style_off(cli, style), task->id, note[0] ? " (" : "", note, note[0] ? ")" : "");
     fa_arena_finish(&scratch);
 }
 
@@ -116,14 +115,14 @@ static const char *join(struct fa_arena *arena, const char *const *texts, size_t
     return count == 0 ? NULL : fa_text_join(arena, texts, count, ", ");
 }
 
-static const char *time_and(struct fa_arena *arena, int64_t us, const char *remark)
+static const char *time_and(struct fa_arena *arena, int64_t us, const char *note)
 {
     char text[FA_TIME_SIZE];
 
     if (us == 0)
         return NULL;
     fa_time_format(us, text);
-    return fa_arena_printf(arena, "%s (%s)", text, remark);
+    return fa_arena_printf(arena, "%s (%s)", text, note);
 }
 
 /* "2030-01-31T12:00:00.000000Z (4 min ago)" */
@@ -186,7 +185,7 @@ static const char *retry_of(struct fa_arena *arena, const struct faina_task *tas
 static void print_record(struct fa_cli *cli, const struct faina_task *task)
 {
     struct fa_arena *arena = &cli->arena;
-    const char *remark = fa_print_remark(arena, task);
+    const char *note = fa_print_note(arena, task);
     const char *id_or_null = task->parent_id[0] ? task->parent_id : NULL;
 
     fa_record_line(cli, "id", FA_PLAIN, task->id);
@@ -196,7 +195,7 @@ static void print_record(struct fa_cli *cli, const struct faina_task *task)
     fa_record_line(cli, "namespace", FA_PLAIN, task->ns);
     fa_record_line(cli, "status", fa_style_of(task->status),
                    fa_arena_printf(arena, "%s%s%s%s", faina_status_name(task->status),
-                                   remark[0] ? " (" : "", remark, remark[0] ? ")" : ""));
+                                   note[0] ? " (" : "", note, note[0] ? ")" : ""));
     if (own_state(task)[0])
         fa_record_line(cli, "state", FA_PLAIN, task->state);
     fa_record_line(cli, "priority", FA_PLAIN, fa_arena_printf(arena, "%d", task->priority));

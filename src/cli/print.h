@@ -16,7 +16,7 @@ void fa_print_task_json(struct fa_cli *cli, const struct faina_task *task);
 void fa_print_task_table(struct fa_cli *cli, const struct faina_task *tasks, size_t count,
                          size_t row_max);
 /* The text in the parentheses of that line; "" when there is none. */
-const char *fa_print_remark(struct fa_arena *arena, const struct faina_task *task);
+const char *fa_print_note(struct fa_arena *arena, const struct faina_task *task);
 /* The message in a task's error; NULL: there is none. */
 const char *fa_print_error_message(struct fa_arena *arena, const struct faina_task *task);
 

@@ -29,7 +29,7 @@
 
 struct remote {
     struct fa_service base;
-    struct fa_connections *lines;
+    struct fa_connections *conns;
     struct fa_arena arena; /* its texts, for as long as it is open */
     const char *shown;
 };
@@ -54,7 +54,7 @@ static void read_on(struct remote *remote, struct fa_op *op)
         struct fa_call call = {0};
 
         fa_encode_one(&page, &call);
-        fa_connections_run(remote->lines, &call, 1);
+        fa_connections_run(remote->conns, &call, 1);
         fa_decode_one(&page, &call, remote->shown);
         fa_call_finish(&call);
         fa_decode_add_page(op, &page);
@@ -67,7 +67,7 @@ static void run_apart(struct remote *remote, struct fa_op *ops, size_t count)
 
     for (size_t i = 0; i < count; i++)
         fa_encode_one(&ops[i], &calls[i]);
-    fa_connections_run(remote->lines, calls, count);
+    fa_connections_run(remote->conns, calls, count);
     for (size_t i = 0; i < count; i++) {
         fa_decode_one(&ops[i], &calls[i], remote->shown);
         fa_call_finish(&calls[i]);
@@ -81,7 +81,7 @@ static size_t run_many(struct remote *remote, struct fa_op *ops, size_t count)
     struct fa_call call;
 
     count = fa_encode_many(ops, count, &call);
-    fa_connections_run(remote->lines, &call, 1);
+    fa_connections_run(remote->conns, &call, 1);
     fa_decode_many(ops, count, &call, remote->shown);
     fa_call_finish(&call);
     return count;
@@ -112,7 +112,7 @@ static void remote_run(struct fa_service *service, struct fa_op *ops, size_t cou
 static void rest(struct remote *remote, int64_t start_us, int64_t wait_ms)
 {
     if (fa_clock_mono_us() - start_us < wait_ms * 500)
-        fa_connections_pause(remote->lines, wait_ms < EARLY_PAUSE_MS ? wait_ms : EARLY_PAUSE_MS);
+        fa_connections_pause(remote->conns, wait_ms < EARLY_PAUSE_MS ? wait_ms : EARLY_PAUSE_MS);
 }
 
 static void remote_wait_end(struct fa_service *service, const char *id, int64_t timeout_ms)
@@ -127,7 +127,7 @@ static void remote_wait_end(struct fa_service *service, const char *id, int64_t 
     call.is_read = call.is_repeatable = true;
     call.wait_ms = timeout_ms > 0 ? timeout_ms : 1;
     /* The answer is ignored: the caller reads the task next. */
-    fa_connections_run(remote->lines, &call, 1);
+    fa_connections_run(remote->conns, &call, 1);
     fa_call_finish(&call);
 }
 
@@ -140,7 +140,7 @@ static void remote_claim_wait(struct fa_service *service, struct fa_op *op, int6
     wait_ms = wait_ms < LONG_POLL_MS ? wait_ms : LONG_POLL_MS;
     fa_encode_claim(op, wait_ms, &call);
     call.give_up = op->give_up;
-    fa_connections_run(remote->lines, &call, 1);
+    fa_connections_run(remote->conns, &call, 1);
     if (call.has_given_up) {
         op->code = FAINA_OK;
         op->tasks = fa_arena_zero(op->arena, 1, sizeof(*op->tasks));
@@ -156,7 +156,7 @@ static void remote_claim_wait(struct fa_service *service, struct fa_op *op, int6
 
 static void remote_wake(struct fa_service *service)
 {
-    fa_connections_wake(downcast(service)->lines);
+    fa_connections_wake(downcast(service)->conns);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -171,11 +171,11 @@ static enum faina_code ask_info(struct remote *remote, bool thorough, struct fa_
     if (thorough)
         fa_buf_add_str(&call->path, "?thorough=true");
     call->is_read = call->is_repeatable = true;
-    fa_connections_run(remote->lines, call, 1);
+    fa_connections_run(remote->conns, call, 1);
     return fa_decode_json(call, arena, remote->shown, out);
 }
 
-static enum faina_code refuse_stranger(const struct remote *remote, struct faina_error *err)
+static enum faina_code refuse_not_faina(const struct remote *remote, struct faina_error *err)
 {
     return fa_error_set(err, FAINA_UNAVAILABLE, "%.200s answers, but is not `faina serve`",
                         remote->shown);
@@ -194,7 +194,7 @@ static enum faina_code remote_info(struct fa_service *service, bool thorough,
     if (code != FAINA_OK && err)
         *err = call.error;
     if (code == FAINA_OK && fa_shape_read(json, &fa_shape_info, arena, out, err) != FAINA_OK)
-        code = refuse_stranger(remote, err);
+        code = refuse_not_faina(remote, err);
     version = code == FAINA_OK ? fa_json_member_text(json, "version", arena) : NULL;
     out->engine_version = fa_arena_printf(arena, "faina %s on %s %s", version ? version : "?",
                                           out->engine ? out->engine : "?",
@@ -214,7 +214,7 @@ static enum faina_code remote_backup(struct fa_service *service, const char *pat
 {
     struct remote *remote = downcast(service);
 
-    return fa_download_backup(remote->lines, remote->shown, path, watch, err);
+    return fa_download_backup(remote->conns, remote->shown, path, watch, err);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -223,14 +223,14 @@ static enum faina_code remote_backup(struct fa_service *service, const char *pat
 
 static void remote_shut(struct fa_service *service)
 {
-    fa_connections_shut(downcast(service)->lines);
+    fa_connections_shut(downcast(service)->conns);
 }
 
 static void remote_close(struct fa_service *service)
 {
     struct remote *remote = downcast(service);
 
-    fa_connections_close(remote->lines);
+    fa_connections_close(remote->conns);
     fa_arena_finish(&remote->arena);
     free(remote);
 }
@@ -393,7 +393,7 @@ static enum faina_code greet(struct remote *remote, const struct faina_options *
     if (code == FAINA_OK &&
         (json.type != FA_JSON_OBJECT || !fa_json_member(json, "inputSizeMax", &value) ||
          value.type != FA_JSON_NUMBER || !fa_json_int(value, &size_max) || size_max <= 0))
-        code = refuse_stranger(remote, err);
+        code = refuse_not_faina(remote, err);
     else if (code == FAINA_FORBIDDEN)
         code = FAINA_OK;
     else if (code != FAINA_OK && err)
@@ -429,25 +429,25 @@ enum faina_code fa_client_open(struct fa_service **out, const char *url,
                                const struct faina_options *options, struct faina_error *err)
 {
     struct remote *remote = fa_alloc_zero(1, sizeof(*remote));
-    struct fa_connections_options lines = {.timeout_ms = TIMEOUT_MS, .connect_ms = CONNECT_MS};
+    struct fa_connections_options settings = {.timeout_ms = TIMEOUT_MS, .connect_ms = CONNECT_MS};
     const char *ca_file = getenv("FAINA_CA_FILE");
     enum faina_code code;
 
     remote->base.ops = &remote_ops;
-    code = read_url(url, &remote->arena, &lines, err);
+    code = read_url(url, &remote->arena, &settings, err);
     if (code == FAINA_OK)
-        code = read_token(&remote->arena, &lines.token, err);
+        code = read_token(&remote->arena, &settings.token, err);
     if (code == FAINA_OK) {
-        lines.ca_file = ca_file && ca_file[0] ? ca_file : NULL;
-        if (lines.connect_ms > lines.timeout_ms)
-            lines.connect_ms = lines.timeout_ms;
-        remote->shown = lines.shown;
-        code = fa_connections_open(&remote->lines, &lines, err);
+        settings.ca_file = ca_file && ca_file[0] ? ca_file : NULL;
+        if (settings.connect_ms > settings.timeout_ms)
+            settings.connect_ms = settings.timeout_ms;
+        remote->shown = settings.shown;
+        code = fa_connections_open(&remote->conns, &settings, err);
     }
     if (code == FAINA_OK)
         code = greet(remote, options, err);
-    if (code == FAINA_UNAUTHORIZED && remote->lines)
-        refuse_token(remote, lines.token != NULL, err);
+    if (code == FAINA_UNAUTHORIZED && remote->conns)
+        refuse_token(remote, settings.token != NULL, err);
     if (code != FAINA_OK) {
         remote_close(&remote->base);
         return code;

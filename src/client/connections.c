@@ -1,7 +1,7 @@
 /*
- * connections.c - the pool of lines, and calls over one.
+ * connections.c - the pool of sessions, and calls over one.
  *
- * A line is a curl multi handle: it has connections of its own, so a thread that borrows it needs
+ * A session is a curl multi handle: it has connections of its own, so a thread that borrows it needs
  * no lock while its requests run. Other threads wake it with curl_multi_wakeup.
  *
  * libcurl sends a request again by itself when a connection that it had kept turns out to be dead.
@@ -26,9 +26,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PARALLEL_MAX 8 /* requests at once on one line */
+#define PARALLEL_MAX 8 /* requests at once on one session */
 #define SOCKETS_MAX (2 * PARALLEL_MAX)
-#define IDLE_MAX 16 /* lines kept */
+#define IDLE_MAX 16 /* sessions kept */
 #define TRIES_MAX 3
 #define TRY_AGAIN_MS 50 /* before the second try; four times as long before each further one */
 #define POLL_MS 1000
@@ -42,15 +42,15 @@
 
 static_assert(sizeof(((struct fa_call *)NULL)->why) >= CURL_ERROR_SIZE, "curl writes so much");
 
-struct line {
-    struct line *next, **link; /* in `busy`; `next` alone in `idle` */
+struct session {
+    struct session *next, **link; /* in `busy`; `next` alone in `idle` */
     CURLM *multi;
     CURL *easies[PARALLEL_MAX];
     struct curl_slist *headers[PARALLEL_MAX];
     struct fa_call *calls[PARALLEL_MAX]; /* under way */
     curl_socket_t sockets[SOCKETS_MAX];  /* that are open, as far as there is room */
     size_t socket_count;
-    bool is_spoilt; /* nothing can be sent any more by sockets that are kept */
+    bool is_shut_down; /* nothing can be sent any more by sockets that are kept */
 };
 
 struct fa_connections {
@@ -62,7 +62,7 @@ struct fa_connections {
 
     pthread_mutex_t mutex; /* guards what follows; nothing blocks while it is held */
     pthread_cond_t cond;   /* is_shut, or `busy` has become shorter */
-    struct line *idle, *busy;
+    struct session *idle, *busy;
     size_t idle_count;
 };
 
@@ -80,139 +80,139 @@ enum faina_code fa_connections_open(struct fa_connections **out,
                                     struct faina_error *err)
 {
     const struct fa_curl *curl = fa_curl_load(err);
-    struct fa_connections *lines;
+    struct fa_connections *conns;
     pthread_condattr_t attr;
 
     if (!curl)
         return FAINA_NOT_SUPPORTED;
-    lines = fa_alloc_zero(1, sizeof(*lines));
-    lines->curl = curl;
-    lines->base = copy(options->base);
-    lines->shown = copy(options->shown);
-    lines->unix_path = copy(options->unix_path);
-    lines->ca_file = copy(options->ca_file);
-    lines->timeout_ms = options->timeout_ms;
-    lines->connect_ms = options->connect_ms;
-    lines->is_near = options->is_near;
-    lines->is_tls = strncmp(options->base, "https:", 6) == 0;
+    conns = fa_alloc_zero(1, sizeof(*conns));
+    conns->curl = curl;
+    conns->base = copy(options->base);
+    conns->shown = copy(options->shown);
+    conns->unix_path = copy(options->unix_path);
+    conns->ca_file = copy(options->ca_file);
+    conns->timeout_ms = options->timeout_ms;
+    conns->connect_ms = options->connect_ms;
+    conns->is_near = options->is_near;
+    conns->is_tls = strncmp(options->base, "https:", 6) == 0;
     if (options->token) {
         size_t size = strlen(options->token) + sizeof("Authorization: Bearer ");
 
-        lines->authorization = fa_alloc(size);
-        snprintf(lines->authorization, size, "Authorization: Bearer %s", options->token);
+        conns->authorization = fa_alloc(size);
+        snprintf(conns->authorization, size, "Authorization: Bearer %s", options->token);
     }
-    pthread_mutex_init(&lines->mutex, NULL);
+    pthread_mutex_init(&conns->mutex, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&lines->cond, &attr);
+    pthread_cond_init(&conns->cond, &attr);
     pthread_condattr_destroy(&attr);
-    *out = lines;
+    *out = conns;
     return FAINA_OK;
 }
 
-static void line_destroy(struct fa_connections *lines, struct line *line)
+static void session_destroy(struct fa_connections *conns, struct session *session)
 {
     for (size_t i = 0; i < PARALLEL_MAX; i++) {
-        if (line->easies[i])
-            lines->curl->easy_cleanup(line->easies[i]);
+        if (session->easies[i])
+            conns->curl->easy_cleanup(session->easies[i]);
     }
-    lines->curl->multi_cleanup(line->multi);
-    free(line);
+    conns->curl->multi_cleanup(session->multi);
+    free(session);
 }
 
-static struct line *line_borrow(struct fa_connections *lines)
+static struct session *session_borrow(struct fa_connections *conns)
 {
-    struct line *line;
+    struct session *session;
 
-    pthread_mutex_lock(&lines->mutex);
-    line = lines->idle;
-    if (line) {
-        lines->idle = line->next;
-        lines->idle_count--;
+    pthread_mutex_lock(&conns->mutex);
+    session = conns->idle;
+    if (session) {
+        conns->idle = session->next;
+        conns->idle_count--;
     }
-    pthread_mutex_unlock(&lines->mutex);
-    if (!line) {
-        line = fa_alloc_zero(1, sizeof(*line));
-        line->multi = lines->curl->multi_init();
-        if (!line->multi) {
-            free(line);
+    pthread_mutex_unlock(&conns->mutex);
+    if (!session) {
+        session = fa_alloc_zero(1, sizeof(*session));
+        session->multi = conns->curl->multi_init();
+        if (!session->multi) {
+            free(session);
             return NULL;
         }
-        lines->curl->multi_setopt(line->multi, CURLMOPT_MAXCONNECTS, (long)PARALLEL_MAX);
+        conns->curl->multi_setopt(session->multi, CURLMOPT_MAXCONNECTS, (long)PARALLEL_MAX);
     }
-    pthread_mutex_lock(&lines->mutex);
-    line->next = lines->busy;
-    line->link = &lines->busy;
-    if (line->next)
-        line->next->link = &line->next;
-    lines->busy = line;
-    pthread_mutex_unlock(&lines->mutex);
-    return line;
+    pthread_mutex_lock(&conns->mutex);
+    session->next = conns->busy;
+    session->link = &conns->busy;
+    if (session->next)
+        session->next->link = &session->next;
+    conns->busy = session;
+    pthread_mutex_unlock(&conns->mutex);
+    return session;
 }
 
-static void line_return(struct fa_connections *lines, struct line *line)
+static void session_return(struct fa_connections *conns, struct session *session)
 {
-    pthread_mutex_lock(&lines->mutex);
-    *line->link = line->next;
-    if (line->next)
-        line->next->link = line->link;
-    if (lines->idle_count < IDLE_MAX && !line->is_spoilt) {
-        line->next = lines->idle;
-        lines->idle = line;
-        lines->idle_count++;
-        line = NULL;
+    pthread_mutex_lock(&conns->mutex);
+    *session->link = session->next;
+    if (session->next)
+        session->next->link = session->link;
+    if (conns->idle_count < IDLE_MAX && !session->is_shut_down) {
+        session->next = conns->idle;
+        conns->idle = session;
+        conns->idle_count++;
+        session = NULL;
     }
-    pthread_cond_broadcast(&lines->cond);
-    pthread_mutex_unlock(&lines->mutex);
-    if (line)
-        line_destroy(lines, line);
+    pthread_cond_broadcast(&conns->cond);
+    pthread_mutex_unlock(&conns->mutex);
+    if (session)
+        session_destroy(conns, session);
 }
 
 /* The mutex is held. */
-static void wake_all(struct fa_connections *lines)
+static void wake_all(struct fa_connections *conns)
 {
-    for (struct line *line = lines->busy; line; line = line->next)
-        lines->curl->multi_wakeup(line->multi);
-    pthread_cond_broadcast(&lines->cond);
+    for (struct session *session = conns->busy; session; session = session->next)
+        conns->curl->multi_wakeup(session->multi);
+    pthread_cond_broadcast(&conns->cond);
 }
 
-void fa_connections_wake(struct fa_connections *lines)
+void fa_connections_wake(struct fa_connections *conns)
 {
-    pthread_mutex_lock(&lines->mutex);
-    wake_all(lines);
-    pthread_mutex_unlock(&lines->mutex);
+    pthread_mutex_lock(&conns->mutex);
+    wake_all(conns);
+    pthread_mutex_unlock(&conns->mutex);
 }
 
-void fa_connections_shut(struct fa_connections *lines)
+void fa_connections_shut(struct fa_connections *conns)
 {
-    atomic_store(&lines->is_shut, true);
-    pthread_mutex_lock(&lines->mutex);
-    wake_all(lines);
-    while (lines->busy)
-        pthread_cond_wait(&lines->cond, &lines->mutex);
-    pthread_mutex_unlock(&lines->mutex);
+    atomic_store(&conns->is_shut, true);
+    pthread_mutex_lock(&conns->mutex);
+    wake_all(conns);
+    while (conns->busy)
+        pthread_cond_wait(&conns->cond, &conns->mutex);
+    pthread_mutex_unlock(&conns->mutex);
 }
 
-void fa_connections_close(struct fa_connections *lines)
+void fa_connections_close(struct fa_connections *conns)
 {
-    if (!lines)
+    if (!conns)
         return;
-    while (lines->idle) {
-        struct line *line = lines->idle;
+    while (conns->idle) {
+        struct session *session = conns->idle;
 
-        lines->idle = line->next;
-        line_destroy(lines, line);
+        conns->idle = session->next;
+        session_destroy(conns, session);
     }
-    pthread_cond_destroy(&lines->cond);
-    pthread_mutex_destroy(&lines->mutex);
-    if (lines->authorization)
-        explicit_bzero(lines->authorization, strlen(lines->authorization));
-    free(lines->authorization);
-    free(lines->base);
-    free(lines->shown);
-    free(lines->unix_path);
-    free(lines->ca_file);
-    free(lines);
+    pthread_cond_destroy(&conns->cond);
+    pthread_mutex_destroy(&conns->mutex);
+    if (conns->authorization)
+        explicit_bzero(conns->authorization, strlen(conns->authorization));
+    free(conns->authorization);
+    free(conns->base);
+    free(conns->shown);
+    free(conns->unix_path);
+    free(conns->ca_file);
+    free(conns);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -305,18 +305,18 @@ static void set_body(const struct fa_curl *curl, CURL *easy, struct fa_call *cal
     curl->easy_setopt(easy, CURLOPT_SEEKFUNCTION, refuse_seek);
 }
 
-static struct curl_slist *make_headers(const struct fa_connections *lines,
+static struct curl_slist *make_headers(const struct fa_connections *conns,
                                        const struct fa_call *call)
 {
-    const struct fa_curl *curl = lines->curl;
+    const struct fa_curl *curl = conns->curl;
     struct curl_slist *list = curl->slist_append(NULL, "Accept: application/json");
     char text[64];
 
     list = curl->slist_append(list, "Expect:"); /* no question before the body */
     if (call->body.len > 0)
         list = curl->slist_append(list, "Content-Type: application/json");
-    if (lines->authorization)
-        list = curl->slist_append(list, lines->authorization);
+    if (conns->authorization)
+        list = curl->slist_append(list, conns->authorization);
     if (call->if_match != 0) {
         snprintf(text, sizeof(text), "If-Match: \"%lld%s\"", llabs(call->if_match),
                  call->if_match < 0 ? FA_TAG_DISABLED : "");
@@ -328,32 +328,32 @@ static struct curl_slist *make_headers(const struct fa_connections *lines,
 static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *to)
 {
     int fd = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
-    struct line *line = ctx;
+    struct session *session = ctx;
 
     (void)purpose;
-    if (fd >= 0 && line->socket_count < SOCKETS_MAX)
-        line->sockets[line->socket_count++] = fd;
+    if (fd >= 0 && session->socket_count < SOCKETS_MAX)
+        session->sockets[session->socket_count++] = fd;
     return fd >= 0 ? fd : CURL_SOCKET_BAD;
 }
 
 static int close_socket(void *ctx, curl_socket_t fd)
 {
-    struct line *line = ctx;
+    struct session *session = ctx;
 
-    for (size_t i = 0; i < line->socket_count; i++)
-        if (line->sockets[i] == fd)
-            line->sockets[i] = line->sockets[--line->socket_count];
+    for (size_t i = 0; i < session->socket_count; i++)
+        if (session->sockets[i] == fd)
+            session->sockets[i] = session->sockets[--session->socket_count];
     return close(fd);
 }
 
-static void set_transport(const struct fa_connections *lines, struct line *line, CURL *easy)
+static void set_transport(const struct fa_connections *conns, struct session *session, CURL *easy)
 {
-    const struct fa_curl *curl = lines->curl;
+    const struct fa_curl *curl = conns->curl;
 
     curl->easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
-    curl->easy_setopt(easy, CURLOPT_OPENSOCKETDATA, line);
+    curl->easy_setopt(easy, CURLOPT_OPENSOCKETDATA, session);
     curl->easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
-    curl->easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, line);
+    curl->easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, session);
     curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl->easy_setopt(easy, CURLOPT_USERAGENT, "faina/" FAINA_VERSION);
     curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -362,38 +362,38 @@ static void set_transport(const struct fa_connections *lines, struct line *line,
     curl->easy_setopt(easy, CURLOPT_MAXAGE_CONN, IDLE_SECONDS_MAX);
     curl->easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
     curl->easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-    curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)lines->connect_ms);
-    if (lines->ca_file)
-        curl->easy_setopt(easy, CURLOPT_CAINFO, lines->ca_file);
-    if (lines->unix_path)
-        curl->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, lines->unix_path);
-    if (lines->is_near)
+    curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)conns->connect_ms);
+    if (conns->ca_file)
+        curl->easy_setopt(easy, CURLOPT_CAINFO, conns->ca_file);
+    if (conns->unix_path)
+        curl->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, conns->unix_path);
+    if (conns->is_near)
         curl->easy_setopt(easy, CURLOPT_PROXY, "");
 }
 
-static bool start(struct fa_connections *lines, struct line *line, size_t slot,
+static bool start(struct fa_connections *conns, struct session *session, size_t slot,
                   struct fa_call *call)
 {
-    const struct fa_curl *curl = lines->curl;
-    CURL *easy = line->easies[slot];
+    const struct fa_curl *curl = conns->curl;
+    CURL *easy = session->easies[slot];
     struct fa_buf url;
     bool is_started;
 
     if (!easy)
-        easy = line->easies[slot] = curl->easy_init();
+        easy = session->easies[slot] = curl->easy_init();
     if (!easy)
         return false;
     fa_buf_init(&url, PATH_SIZE_MAX);
-    fa_buf_printf(&url, "%s%s", lines->base, call->path.ptr);
+    fa_buf_printf(&url, "%s%s", conns->base, call->path.ptr);
     fa_buf_clear(&call->answer);
     call->why[0] = '\0';
     call->listen_us = 0;
     curl->easy_reset(easy);
-    set_transport(lines, line, easy);
-    line->headers[slot] = make_headers(lines, call);
+    set_transport(conns, session, easy);
+    session->headers[slot] = make_headers(conns, call);
     curl->easy_setopt(easy, CURLOPT_URL, url.ptr);
-    curl->easy_setopt(easy, CURLOPT_HTTPHEADER, line->headers[slot]);
-    curl->easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(lines->timeout_ms + call->wait_ms));
+    curl->easy_setopt(easy, CURLOPT_HTTPHEADER, session->headers[slot]);
+    curl->easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(conns->timeout_ms + call->wait_ms));
     curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, call->why);
     curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer);
     curl->easy_setopt(easy, CURLOPT_WRITEDATA, call);
@@ -403,12 +403,12 @@ static bool start(struct fa_connections *lines, struct line *line, size_t slot,
     }
     set_body(curl, easy, call);
     is_started = !url.overflow && !call->path.overflow &&
-                 curl->multi_add_handle(line->multi, easy) == CURLM_OK;
+                 curl->multi_add_handle(session->multi, easy) == CURLM_OK;
     fa_buf_finish(&url);
-    line->calls[slot] = is_started ? call : NULL;
+    session->calls[slot] = is_started ? call : NULL;
     if (!is_started) {
-        curl->slist_free_all(line->headers[slot]);
-        line->headers[slot] = NULL;
+        curl->slist_free_all(session->headers[slot]);
+        session->headers[slot] = NULL;
     }
     return is_started;
 }
@@ -417,11 +417,11 @@ static bool start(struct fa_connections *lines, struct line *line, size_t slot,
  * How a call ended
  */
 
-static void fail(const struct fa_connections *lines, struct fa_call *call, const char *what,
+static void fail(const struct fa_connections *conns, struct fa_call *call, const char *what,
                  const char *why, bool is_unknown)
 {
     call->code = fa_error_set(&call->error, FAINA_UNAVAILABLE, "%s %.200s%s%.150s%s", what,
-                              lines->shown, why[0] ? ": " : "", why,
+                              conns->shown, why[0] ? ": " : "", why,
                               is_unknown ? "; whether the request was carried out is unknown" : "");
 }
 
@@ -458,10 +458,10 @@ static const char *tls_advice(CURLcode result, const char *why)
     return "";
 }
 
-static void judge(const struct fa_connections *lines, CURL *easy, struct fa_call *call,
-                  CURLcode result)
+static void classify_result(const struct fa_connections *conns, CURL *easy, struct fa_call *call,
+                            CURLcode result)
 {
-    const struct fa_curl *curl = lines->curl;
+    const struct fa_curl *curl = conns->curl;
     bool is_before = is_unsent(curl, easy, result);
     const char *why = call->why[0] ? call->why : curl->easy_strerror(result);
     long error_number = 0, status = 0;
@@ -482,75 +482,76 @@ static void judge(const struct fa_connections *lines, CURL *easy, struct fa_call
     if (result == CURLE_COULDNT_CONNECT && error_number != 0)
         why = strerrordesc_np((int)error_number);
     if (result == CURLE_OPERATION_TIMEDOUT) {
-        fail(lines, call, "no answer in time from", "", !is_before && !call->is_read);
+        fail(conns, call, "no answer in time from", "", !is_before && !call->is_read);
         return;
     }
     if (call->answer.overflow) {
-        fail(lines, call, "an answer without end from", "", !call->is_read);
+        fail(conns, call, "an answer without end from", "", !call->is_read);
         return;
     }
     snprintf(reason, sizeof(reason), "%.90s%s", why, tls_advice(result, why));
-    fail(lines, call, is_before ? "can't reach" : "no proper answer from", reason,
+    fail(conns, call, is_before ? "can't reach" : "no proper answer from", reason,
          !is_before && !call->is_read);
     call->is_again = result == CURLE_COULDNT_CONNECT ||
                      (!is_before && call->is_repeatable && result != CURLE_UNSUPPORTED_PROTOCOL);
 }
 
-static void take_end(struct fa_connections *lines, struct line *line, CURL *easy, CURLcode result)
+static void take_end(struct fa_connections *conns, struct session *session, CURL *easy,
+                     CURLcode result)
 {
     for (size_t i = 0; i < PARALLEL_MAX; i++) {
-        if (!line->calls[i] || line->easies[i] != easy)
+        if (!session->calls[i] || session->easies[i] != easy)
             continue;
-        lines->curl->multi_remove_handle(line->multi, easy);
-        judge(lines, easy, line->calls[i], result);
-        lines->curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
-        lines->curl->slist_free_all(line->headers[i]);
-        line->headers[i] = NULL;
-        line->calls[i] = NULL;
+        conns->curl->multi_remove_handle(session->multi, easy);
+        classify_result(conns, easy, session->calls[i], result);
+        conns->curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
+        conns->curl->slist_free_all(session->headers[i]);
+        session->headers[i] = NULL;
+        session->calls[i] = NULL;
         return;
     }
 }
 
-static size_t count_active(const struct line *line)
+static size_t count_active(const struct session *session)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < PARALLEL_MAX; i++)
-        count += line->calls[i] != NULL;
+        count += session->calls[i] != NULL;
     return count;
 }
 
 /* Shuts the sending side, which ends the wait on the server. Tasks that it has handed out already
  * are on their way and would be lost with the connection, so the answer is still read. */
-static void end_wait(const struct fa_curl *curl, struct line *line, size_t slot)
+static void end_wait(const struct fa_curl *curl, struct session *session, size_t slot)
 {
-    assert(count_active(line) == 1); /* so none of the line's sockets is another call's */
-    curl->easy_setopt(line->easies[slot], CURLOPT_FORBID_REUSE, 1L);
-    for (size_t i = 0; i < line->socket_count; i++)
-        shutdown(line->sockets[i], SHUT_WR);
-    line->is_spoilt = line->socket_count > 1; /* those that are kept, too */
-    line->calls[slot]->listen_us = fa_clock_mono_us() + LISTEN_MS * 1000;
+    assert(count_active(session) == 1); /* so none of the session's sockets is another call's */
+    curl->easy_setopt(session->easies[slot], CURLOPT_FORBID_REUSE, 1L);
+    for (size_t i = 0; i < session->socket_count; i++)
+        shutdown(session->sockets[i], SHUT_WR);
+    session->is_shut_down = session->socket_count > 1; /* those that are kept, too */
+    session->calls[slot]->listen_us = fa_clock_mono_us() + LISTEN_MS * 1000;
 }
 
 /* L3: those that wait are given up when the engine is closed, or when they want to be. True: some
  * still listen. */
-static bool give_up_waits(struct fa_connections *lines, struct line *line)
+static bool give_up_waits(struct fa_connections *conns, struct session *session)
 {
-    bool is_shut = atomic_load(&lines->is_shut), has_listeners = false;
+    bool is_shut = atomic_load(&conns->is_shut), has_listeners = false;
 
     for (size_t i = 0; i < PARALLEL_MAX; i++) {
-        struct fa_call *call = line->calls[i];
+        struct fa_call *call = session->calls[i];
 
         if (!call || call->wait_ms == 0 ||
             !(is_shut || (call->give_up && atomic_load(call->give_up))))
             continue;
         if (!is_shut && call->listen_us == 0)
-            end_wait(lines->curl, line, i);
+            end_wait(conns->curl, session, i);
         if (!is_shut && fa_clock_mono_us() < call->listen_us) {
             has_listeners = true;
             continue;
         }
-        take_end(lines, line, line->easies[i], CURLE_ABORTED_BY_CALLBACK);
+        take_end(conns, session, session->easies[i], CURLE_ABORTED_BY_CALLBACK);
         call->is_again = false;
         call->has_given_up = !is_shut;
         fail_shut(call);
@@ -586,58 +587,59 @@ static void unmask_pipe(const sigset_t *old)
 }
 
 /* Starts calls that are to be tried, from `*next` on, while there is room. */
-static void start_some(struct fa_connections *lines, struct line *line, struct fa_call *calls,
+static void start_some(struct fa_connections *conns, struct session *session, struct fa_call *calls,
                        size_t count, size_t *next)
 {
     for (size_t slot = 0; slot < PARALLEL_MAX && *next < count; slot++) {
-        if (line->calls[slot])
+        if (session->calls[slot])
             continue;
         while (*next < count && !calls[*next].is_again)
             ++*next;
         if (*next == count)
             return;
         calls[*next].is_again = false;
-        if (!start(lines, line, slot, &calls[*next]))
-            fail(lines, &calls[*next], "the request can't be made to", "it is too large", false);
+        if (!start(conns, session, slot, &calls[*next]))
+            fail(conns, &calls[*next], "the request can't be made to", "it is too large", false);
         ++*next;
     }
 }
 
 /* Each call that is to be tried, once. */
-static void try_calls(struct fa_connections *lines, struct line *line, struct fa_call *calls,
+static void try_calls(struct fa_connections *conns, struct session *session, struct fa_call *calls,
                       size_t count)
 {
-    const struct fa_curl *curl = lines->curl;
+    const struct fa_curl *curl = conns->curl;
     int running, left;
     bool has_listeners;
     CURLMsg *message;
     size_t next = 0;
 
     for (;;) {
-        start_some(lines, line, calls, count, &next);
-        curl->multi_perform(line->multi, &running);
-        while ((message = curl->multi_info_read(line->multi, &left)) != NULL)
+        start_some(conns, session, calls, count, &next);
+        curl->multi_perform(session->multi, &running);
+        while ((message = curl->multi_info_read(session->multi, &left)) != NULL)
             if (message->msg == CURLMSG_DONE)
-                take_end(lines, line, message->easy_handle, message->data.result);
-        has_listeners = give_up_waits(lines, line);
-        if (count_active(line) == 0 && next == count)
+                take_end(conns, session, message->easy_handle, message->data.result);
+        has_listeners = give_up_waits(conns, session);
+        if (count_active(session) == 0 && next == count)
             return;
-        if (count_active(line) == PARALLEL_MAX || next == count)
-            curl->multi_poll(line->multi, NULL, 0, has_listeners ? LISTEN_POLL_MS : POLL_MS, NULL);
+        if (count_active(session) == PARALLEL_MAX || next == count)
+            curl->multi_poll(session->multi, NULL, 0, has_listeners ? LISTEN_POLL_MS : POLL_MS,
+                             NULL);
     }
 }
 
-void fa_connections_pause(struct fa_connections *lines, int64_t ms)
+void fa_connections_pause(struct fa_connections *conns, int64_t ms)
 {
     int64_t until_us = fa_clock_mono_us() + ms * 1000;
     struct timespec until = {.tv_sec = (time_t)(until_us / 1000000),
                              .tv_nsec = (long)(until_us % 1000000) * 1000};
 
-    pthread_mutex_lock(&lines->mutex);
-    while (!atomic_load(&lines->is_shut) &&
-           pthread_cond_timedwait(&lines->cond, &lines->mutex, &until) == 0)
+    pthread_mutex_lock(&conns->mutex);
+    while (!atomic_load(&conns->is_shut) &&
+           pthread_cond_timedwait(&conns->cond, &conns->mutex, &until) == 0)
         ;
-    pthread_mutex_unlock(&lines->mutex);
+    pthread_mutex_unlock(&conns->mutex);
 }
 
 static bool has_again(const struct fa_call *calls, size_t count)
@@ -648,7 +650,7 @@ static bool has_again(const struct fa_call *calls, size_t count)
     return false;
 }
 
-static void run(struct fa_connections *lines, struct line *line, struct fa_call *calls,
+static void run(struct fa_connections *conns, struct session *session, struct fa_call *calls,
                 size_t count)
 {
     int64_t delay_ms = TRY_AGAIN_MS;
@@ -657,29 +659,29 @@ static void run(struct fa_connections *lines, struct line *line, struct fa_call 
         calls[i].is_again = true;
     for (int tries = 0; tries < TRIES_MAX && has_again(calls, count); tries++) {
         if (tries > 0) {
-            fa_connections_pause(lines, delay_ms);
+            fa_connections_pause(conns, delay_ms);
             delay_ms *= 4;
         }
-        if (atomic_load(&lines->is_shut))
+        if (atomic_load(&conns->is_shut))
             return;
-        try_calls(lines, line, calls, count);
+        try_calls(conns, session, calls, count);
     }
 }
 
-void fa_connections_run(struct fa_connections *lines, struct fa_call *calls, size_t count)
+void fa_connections_run(struct fa_connections *conns, struct fa_call *calls, size_t count)
 {
-    struct line *line = atomic_load(&lines->is_shut) ? NULL : line_borrow(lines);
+    struct session *session = atomic_load(&conns->is_shut) ? NULL : session_borrow(conns);
     bool is_masked = false;
     sigset_t old;
 
     for (size_t i = 0; i < count; i++)
         fail_shut(&calls[i]);
-    if (!line)
+    if (!session)
         return;
-    if (lines->is_tls)
+    if (conns->is_tls)
         is_masked = mask_pipe(&old);
-    run(lines, line, calls, count);
+    run(conns, session, calls, count);
     if (is_masked)
         unmask_pipe(&old);
-    line_return(lines, line);
+    session_return(conns, session);
 }

@@ -1,8 +1,8 @@
 /*
  * connections.h - requests to one server: connections that stay open, for many threads.
  *
- * A line is a small set of connections. A thread has one for itself while its requests run; idle
- * lines are kept in a pool.
+ * A session is a small set of connections. A thread has one for itself while its requests run; idle
+ * sessions are kept in a pool.
  *
  *   L1  A call that may have reached the server is sent again only with `is_repeatable`. One that
  *       can't have reached it is tried again a few times.
@@ -55,7 +55,7 @@ struct fa_call {
     struct fa_buf answer;
     bool has_given_up; /* the wait ended early: there was nothing, or the answer is unknown */
 
-    /* Lines' own. */
+    /* For connections.c. */
     size_t sent;
     char why[256];
     bool is_again;     /* to be tried again */
@@ -65,9 +65,9 @@ struct fa_call {
 FA_MUST_CHECK enum faina_code fa_connections_open(struct fa_connections **out,
                                                   const struct fa_connections_options *options,
                                                   struct faina_error *err);
-void fa_connections_shut(struct fa_connections *lines);
-void fa_connections_wake(struct fa_connections *lines);  /* calls that wait check their give_up */
-void fa_connections_close(struct fa_connections *lines); /* no call is running; NULL is fine */
+void fa_connections_shut(struct fa_connections *conns);
+void fa_connections_wake(struct fa_connections *conns);  /* calls that wait check their give_up */
+void fa_connections_close(struct fa_connections *conns); /* no call is running; NULL is fine */
 
 void fa_call_init(struct fa_call *call, const char *method);
 void fa_call_finish(struct fa_call *call);
@@ -75,8 +75,8 @@ void fa_call_finish(struct fa_call *call);
 void fa_call_escape(struct fa_call *call, const char *text);
 
 /* Runs all of them, several at once; in no order. */
-void fa_connections_run(struct fa_connections *lines, struct fa_call *calls, size_t count);
+void fa_connections_run(struct fa_connections *conns, struct fa_call *calls, size_t count);
 /* Sleeps, but not beyond fa_connections_shut. */
-void fa_connections_pause(struct fa_connections *lines, int64_t ms);
+void fa_connections_pause(struct fa_connections *conns, int64_t ms);
 
 #endif

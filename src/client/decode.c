@@ -284,19 +284,20 @@ static enum faina_code read_workflows(struct fa_op *op, struct fa_json json,
                      sizeof(struct fa_stored_workflow), err);
 }
 
-static enum faina_code read_happened(struct fa_op *op, struct fa_json json, struct faina_error *err)
+static enum faina_code read_emitted_events(struct fa_op *op, struct fa_json json,
+                                           struct faina_error *err)
 {
-    struct fa_emitted_events *happened;
+    struct fa_emitted_events *emitted_events;
     enum faina_code code;
 
-    if (!op->happened_query->id)
-        return read_struct(op, json, &fa_shape_emitted_events, sizeof(*happened), err);
-    happened = fa_arena_zero(op->arena, 1, sizeof(*happened));
-    happened->count = 1;
-    happened->items = fa_arena_zero(op->arena, 1, sizeof(*happened->items));
-    code = fa_shape_read(json, &fa_shape_emitted_event, op->arena, happened->items, err);
+    if (!op->emitted_query->id)
+        return read_struct(op, json, &fa_shape_emitted_events, sizeof(*emitted_events), err);
+    emitted_events = fa_arena_zero(op->arena, 1, sizeof(*emitted_events));
+    emitted_events->count = 1;
+    emitted_events->items = fa_arena_zero(op->arena, 1, sizeof(*emitted_events->items));
+    code = fa_shape_read(json, &fa_shape_emitted_event, op->arena, emitted_events->items, err);
     if (code == FAINA_OK)
-        op->happened = happened;
+        op->emitted_events = emitted_events;
     return code;
 }
 
@@ -398,7 +399,7 @@ static const struct {
     [FA_OP_CRON_RUN] = {.read = read_change},
     [FA_OP_CRON_LIST] = {.read = read_crons},
     [FA_OP_WORKFLOW_LIST] = {.read = read_workflows},
-    [FA_OP_EMITTED_LIST] = {.read = read_happened},
+    [FA_OP_EMITTED_LIST] = {.read = read_emitted_events},
     [FA_OP_JOIN_LIST] = {.shape = &fa_shape_joins, .size = sizeof(struct fa_join_states)},
     [FA_OP_GET] = {.shape = &fa_shape_task, .size = sizeof(struct faina_task)},
     [FA_OP_GET_BY_KEY] = {.read = read_by_key},

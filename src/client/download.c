@@ -72,7 +72,7 @@ static enum faina_code refuse(struct fa_call *call, const struct download *to, c
     return code;
 }
 
-enum faina_code fa_download_backup(struct fa_connections *lines, const char *shown,
+enum faina_code fa_download_backup(struct fa_connections *conns, const char *shown,
                                    const char *path, const struct fa_backup_watch *watch,
                                    struct faina_error *err)
 {
@@ -89,7 +89,7 @@ enum faina_code fa_download_backup(struct fa_connections *lines, const char *sho
     call.wait_ms = BACKUP_MS_MAX;
     call.take = take_piece;
     call.take_ctx = &to;
-    fa_connections_run(lines, &call, 1);
+    fa_connections_run(conns, &call, 1);
     close(to.fd);
     if (call.code != FAINA_OK || call.status != 200)
         code = refuse(&call, &to, shown, path, err);

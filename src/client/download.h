@@ -9,7 +9,7 @@
 
 /* Writes to `path`, an existing file. Memory is bounded. As the entry `backup` of an engine
  * (service.h); `shown` is the server's name for people. */
-FA_MUST_CHECK enum faina_code fa_download_backup(struct fa_connections *lines, const char *shown,
+FA_MUST_CHECK enum faina_code fa_download_backup(struct fa_connections *conns, const char *shown,
                                                  const char *path,
                                                  const struct fa_backup_watch *watch,
                                                  struct faina_error *err);

@@ -1,7 +1,7 @@
 /*
  * encode.c - operations as requests.
  *
- * A new kind of operation is a row in `recipes`: method, path, query, body, and whether it may be
+ * A new kind of operation is a row in `request_formats`: method, path, query, body, and whether it may be
  * sent twice; and one in decode.c, for what comes back.
  */
 #include "client/encode.h"
@@ -161,9 +161,9 @@ static void query_definition(const struct fa_op *op, struct fa_call *call)
     add_param(call, "namespace", op->definition->ns);
 }
 
-static void query_happened(const struct fa_op *op, struct fa_call *call)
+static void query_emitted_events(const struct fa_op *op, struct fa_call *call)
 {
-    const struct fa_emitted_query *query = op->happened_query;
+    const struct fa_emitted_query *query = op->emitted_query;
 
     add_param(call, "namespace", query->ns);
     if (query->id)
@@ -416,7 +416,7 @@ static bool with_id(const struct fa_op *op)
  * The table
  */
 
-struct recipe {
+struct request_format {
     const char *method, *path; /* {} is the task, the resource, the team, ... */
     const char *path_of_all;   /* when it names none; a PUT is a POST then */
     void (*query)(const struct fa_op *op, struct fa_call *call);
@@ -435,7 +435,7 @@ struct recipe {
         "GET", path, all, query, NULL, always                                                      \
     }
 
-static const struct recipe recipes[FA_OP_COUNT] = {
+static const struct request_format request_formats[FA_OP_COUNT] = {
     [FA_OP_SUBMIT] = {"POST", "/tasks", NULL, NULL, body_submit, with_key},
     [FA_OP_CLAIM] = ACT(claim, always),
     [FA_OP_CLAIM_NEXT] = {"POST", "/claims", NULL, NULL, body_claim, never},
@@ -473,7 +473,7 @@ static const struct recipe recipes[FA_OP_COUNT] = {
     [FA_OP_CRON_RUN] = {"POST", "/crons/{}:run", NULL, query_cron, NULL, never},
     [FA_OP_CRON_LIST] = READ("/crons/{}", "/crons", query_cron),
     [FA_OP_WORKFLOW_LIST] = READ("/workflows/{}", "/workflows", query_workflow),
-    [FA_OP_EMITTED_LIST] = READ("/events/{}", "/events", query_happened),
+    [FA_OP_EMITTED_LIST] = READ("/events/{}", "/events", query_emitted_events),
     [FA_OP_JOIN_LIST] = READ("/workflows/{}/joins", "/joins", query_joins),
     [FA_OP_GET] = READ(TASK, NULL, NULL),
     [FA_OP_GET_BY_KEY] = READ("/tasks", NULL, query_key),
@@ -512,7 +512,7 @@ static const char *part_of(const struct fa_op *op)
     case FA_OP_WORKFLOW_LIST:
         return op->workflow.name;
     case FA_OP_EMITTED_LIST:
-        return op->happened_query->id;
+        return op->emitted_query->id;
     case FA_OP_JOIN_LIST:
         return op->join.workflow;
     default:
@@ -538,31 +538,31 @@ static void put_act(const struct fa_op *op, struct fa_json_writer *w)
 {
     const struct fa_act act = act_of(op);
 
-    fa_shape_put(w, recipes[op->kind].act, &act);
+    fa_shape_put(w, request_formats[op->kind].act, &act);
 }
 
 void fa_encode_one(const struct fa_op *op, struct fa_call *call)
 {
-    const struct recipe *recipe = &recipes[op->kind];
+    const struct request_format *format = &request_formats[op->kind];
     const char *part = part_of(op);
-    bool is_of_all = !part && recipe->path_of_all;
+    bool is_of_all = !part && format->path_of_all;
     struct fa_json_writer w;
 
-    assert(recipe->method);
-    fa_call_init(call, is_of_all && recipe->body ? "POST" : recipe->method);
-    add_path(call, is_of_all ? recipe->path_of_all : recipe->path, part);
-    if (recipe->query)
-        recipe->query(op, call);
+    assert(format->method);
+    fa_call_init(call, is_of_all && format->body ? "POST" : format->method);
+    add_path(call, is_of_all ? format->path_of_all : format->path, part);
+    if (format->query)
+        format->query(op, call);
     add_int_param(call, "limit", op->part.limit);
     add_param(call, "cursor", op->part.cursor);
     fa_json_writer_init(&w, &call->body, 0);
-    if (recipe->act)
+    if (format->act)
         put_act(op, &w);
-    else if (recipe->body)
-        recipe->body(op, &w);
+    else if (format->body)
+        format->body(op, &w);
     call->is_read = !fa_op_writes(op->kind);
     call->if_match = fa_op_writes(op->kind) ? op->by.version : 0;
-    call->is_repeatable = call->if_match == 0 && recipe->is_repeatable(op);
+    call->is_repeatable = call->if_match == 0 && format->is_repeatable(op);
 }
 
 void fa_encode_claim(const struct fa_op *op, int64_t wait_ms, struct fa_call *call)
@@ -593,9 +593,9 @@ static bool is_outcome(const struct fa_op *op)
 /* The word that its route ends with; NULL: it is no act of a worker. */
 static const char *verb_of(enum fa_op_kind kind)
 {
-    const char *path = recipes[kind].path;
+    const char *path = request_formats[kind].path;
 
-    if (!recipes[kind].act || kind == FA_OP_CANCEL || kind == FA_OP_RETRY)
+    if (!request_formats[kind].act || kind == FA_OP_CANCEL || kind == FA_OP_RETRY)
         return NULL;
     return strchr(path, ':') + 1;
 }
@@ -711,7 +711,8 @@ size_t fa_encode_many(const struct fa_op *ops, size_t count, struct fa_call *cal
     fa_json_begin_array(&w);
     while (n < count && (n == 0 || call->body.len < MANY_SIZE_MAX)) {
         put_item(&ops[n], many, &w);
-        call->is_repeatable = call->is_repeatable && recipes[ops[n].kind].is_repeatable(&ops[n]);
+        call->is_repeatable =
+            call->is_repeatable && request_formats[ops[n].kind].is_repeatable(&ops[n]);
         n++;
     }
     fa_json_end_array(&w);

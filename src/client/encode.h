@@ -1,7 +1,7 @@
 /*
  * encode.h - operations as requests, and answers back into operations.
  *
- * The request of each kind of operation is a row of one table, `recipes` in encode.c.
+ * The request of each kind of operation is a row of one table, `request_formats` in encode.c.
  */
 #ifndef FA_CLIENT_ENCODE_H
 #define FA_CLIENT_ENCODE_H

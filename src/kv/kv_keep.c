@@ -27,8 +27,8 @@ static void expire(struct fa_kv_engine *engine, const char **ids, size_t count,
                    struct fa_arena *arena)
 {
     struct fa_kv_change *changes = fa_arena_zero(arena, count + 1, sizeof(*changes));
-    struct fa_facts facts = {0};
-    struct fa_fact *ended = fa_arena_zero(arena, count + 1, sizeof(*ended));
+    struct fa_commit_stats stats = {0};
+    struct fa_task_end *ended = fa_arena_zero(arena, count + 1, sizeof(*ended));
 
     for (size_t i = 0; i < count; i++)
         changes[i] =
@@ -41,15 +41,15 @@ static void expire(struct fa_kv_engine *engine, const char **ids, size_t count,
     for (size_t i = 0; i < count; i++) {
         if (!changes[i].is_written)
             continue;
-        facts.leases_lost += changes[i].is_lost;
+        stats.leases_lost += changes[i].is_lost;
         if (fa_status_is_ended(changes[i].record.task.status))
-            ended[facts.ended_count++] =
-                (struct fa_fact){{changes[i].record.task.ns, changes[i].record.task.type},
-                                 changes[i].record.task.status};
+            ended[stats.ended_count++] =
+                (struct fa_task_end){{changes[i].record.task.ns, changes[i].record.task.type},
+                                     changes[i].record.task.status};
     }
-    facts.ended = ended;
-    if (facts.leases_lost + facts.ended_count > 0)
-        fa_waiters_publish_facts(engine->waiters, &facts);
+    stats.ended = ended;
+    if (stats.leases_lost + stats.ended_count > 0)
+        fa_waiters_publish_stats(engine->waiters, &stats);
 }
 
 /* Reads leave dead workers out; here their keys are removed. */

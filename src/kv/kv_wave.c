@@ -102,14 +102,14 @@ static void run_wave(struct fa_kv_wave *wave)
  * Facts
  */
 
-struct facts {
-    struct fa_facts facts;
+struct stats {
+    struct fa_commit_stats stats;
     struct fa_kind *submitted;
-    struct fa_fact *ended;
+    struct fa_task_end *ended;
     int64_t *waits, *runs;
 };
 
-static void count_change(struct facts *facts, const struct fa_kv_change *change)
+static void count_change(struct stats *stats, const struct fa_kv_change *change)
 {
     const struct faina_task *task = &change->record.task;
     bool was_held =
@@ -118,47 +118,47 @@ static void count_change(struct facts *facts, const struct fa_kv_change *change)
     if (!change->is_written)
         return;
     if (change->old_status == FAINA_STATUS_COUNT)
-        facts->submitted[facts->facts.submitted_count++] = (struct fa_kind){task->ns, task->type};
+        stats->submitted[stats->stats.submitted_count++] = (struct fa_kind){task->ns, task->type};
     else if (fa_status_is_ended(task->status) && !fa_status_is_ended(change->old_status))
-        facts->ended[facts->facts.ended_count++] =
-            (struct fa_fact){{task->ns, task->type}, task->status};
+        stats->ended[stats->stats.ended_count++] =
+            (struct fa_task_end){{task->ns, task->type}, task->status};
     if (change->wait_us > 0)
-        facts->waits[facts->facts.wait_count++] = change->wait_us;
+        stats->waits[stats->stats.wait_count++] = change->wait_us;
     if (was_held && !fa_status_uses_resources(task->status)) {
         int64_t since = task->started_us ? task->started_us : task->claimed_us;
 
-        facts->runs[facts->facts.run_count++] =
+        stats->runs[stats->stats.run_count++] =
             task->updated_us > since ? task->updated_us - since : 0;
     }
-    facts->facts.leases_lost += change->is_lost;
+    stats->stats.leases_lost += change->is_lost;
 }
 
 static void publish_facts(struct fa_kv_wave *wave)
 {
     size_t most = wave->submit_count + wave->change_count + 1, op_count = most - 1;
-    struct facts facts = {.facts = {0}};
+    struct stats stats = {.stats = {0}};
 
     if (!fa_waiters_has_counters(wave->engine->waiters))
         return;
     for (size_t i = 0; i < wave->claim_count; i++)
         most += wave->claims[i].count;
-    facts.submitted = fa_arena_zero(&wave->arena, most, sizeof(*facts.submitted));
-    facts.ended = fa_arena_zero(&wave->arena, most, sizeof(*facts.ended));
-    facts.waits = fa_arena_zero(&wave->arena, most, sizeof(*facts.waits));
-    facts.runs = fa_arena_zero(&wave->arena, most, sizeof(*facts.runs));
+    stats.submitted = fa_arena_zero(&wave->arena, most, sizeof(*stats.submitted));
+    stats.ended = fa_arena_zero(&wave->arena, most, sizeof(*stats.ended));
+    stats.waits = fa_arena_zero(&wave->arena, most, sizeof(*stats.waits));
+    stats.runs = fa_arena_zero(&wave->arena, most, sizeof(*stats.runs));
     for (size_t i = 0; i < wave->submit_count; i++)
-        count_change(&facts, &wave->submits[i].change);
+        count_change(&stats, &wave->submits[i].change);
     for (size_t i = 0; i < wave->change_count; i++)
-        count_change(&facts, &wave->changes[i]);
+        count_change(&stats, &wave->changes[i]);
     for (size_t i = 0; i < wave->claim_count; i++)
         for (size_t k = 0; k < wave->claims[i].count; k++)
-            count_change(&facts, &wave->claims[i].changes[k]);
-    facts.facts.op_count = op_count + wave->claim_count;
-    facts.facts.submitted = facts.submitted;
-    facts.facts.ended = facts.ended;
-    facts.facts.waits_us = facts.waits;
-    facts.facts.runs_us = facts.runs;
-    fa_waiters_publish_facts(wave->engine->waiters, &facts.facts);
+            count_change(&stats, &wave->claims[i].changes[k]);
+    stats.stats.op_count = op_count + wave->claim_count;
+    stats.stats.submitted = stats.submitted;
+    stats.stats.ended = stats.ended;
+    stats.stats.waits_us = stats.waits;
+    stats.stats.runs_us = stats.runs;
+    fa_waiters_publish_stats(wave->engine->waiters, &stats.stats);
 }
 
 /* ------------------------------------------------------------------------------------------

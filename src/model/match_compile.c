@@ -35,7 +35,7 @@ enum node_kind { CLAUSE, ALL, ANY, NONE };
 struct node {
     enum node_kind kind;
     size_t first; /* the first clause below it */
-    struct node *kids, *next;
+    struct node *children, *next;
 };
 
 struct parser {
@@ -333,11 +333,12 @@ static bool parse_right(struct parser *p, struct fa_match_clause *clause)
     return true;
 }
 
-static struct node *add_node(struct parser *p, enum node_kind kind, size_t first, struct node *kids)
+static struct node *add_node(struct parser *p, enum node_kind kind, size_t first,
+                             struct node *children)
 {
     struct node *node = fa_arena_zero(p->arena, 1, sizeof(*node));
 
-    *node = (struct node){.kind = kind, .first = first, .kids = kids};
+    *node = (struct node){.kind = kind, .first = first, .children = children};
     return node;
 }
 
@@ -379,7 +380,7 @@ static bool parse_nested(struct parser *p, struct node **out)
 
 static bool parse_one(struct parser *p, struct node **out)
 {
-    struct node *kid;
+    struct node *child;
     bool is_not = p->token == NOT, is_fine;
 
     if (!is_not && p->token != OPEN)
@@ -390,9 +391,9 @@ static bool parse_one(struct parser *p, struct node **out)
             fa_arena_printf(p->arena, "nested deeper than %d levels", FA_MATCH_DEPTH_MAX));
     p->depth++;
     if (is_not) {
-        is_fine = advance(p) && parse_one(p, &kid);
+        is_fine = advance(p) && parse_one(p, &child);
         if (is_fine)
-            *out = add_node(p, NONE, kid->first, kid);
+            *out = add_node(p, NONE, child->first, child);
     } else {
         is_fine = parse_nested(p, out);
     }
@@ -443,16 +444,16 @@ static void link_clauses(struct parser *p, const struct node *node, uint16_t if_
         p->clauses[node->first].if_false = if_false;
         break;
     case NONE:
-        link_clauses(p, node->kids, if_false, if_true);
+        link_clauses(p, node->children, if_false, if_true);
         break;
     case ALL:
     case ANY:
-        for (const struct node *kid = node->kids; kid; kid = kid->next) {
-            uint16_t next = kid->next ? (uint16_t)kid->next->first : 0;
+        for (const struct node *child = node->children; child; child = child->next) {
+            uint16_t next = child->next ? (uint16_t)child->next->first : 0;
             bool is_all = node->kind == ALL;
 
-            link_clauses(p, kid, kid->next && is_all ? next : if_true,
-                         kid->next && !is_all ? next : if_false);
+            link_clauses(p, child, child->next && is_all ? next : if_true,
+                         child->next && !is_all ? next : if_false);
         }
         break;
     }
@@ -519,11 +520,11 @@ static bool find_fewest(const struct parser *p, const struct node *node, struct 
 {
     size_t first = needs->count, best = 0;
 
-    for (const struct node *kid = node->kids; kid; kid = kid->next) {
+    for (const struct node *child = node->children; child; child = child->next) {
         size_t count;
 
         needs->count = first + best;
-        if (!find_needs(p, kid, needs))
+        if (!find_needs(p, child, needs))
             continue;
         count = needs->count - first - best;
         if (best == 0 || count < best) {
@@ -546,8 +547,8 @@ static bool find_needs(const struct parser *p, const struct node *node, struct n
     case NONE:
         return false;
     case ANY: /* the needs of all parts */
-        for (const struct node *kid = node->kids; kid; kid = kid->next)
-            if (!find_needs(p, kid, needs))
+        for (const struct node *child = node->children; child; child = child->next)
+            if (!find_needs(p, child, needs))
                 return false;
         return true;
     case ALL:

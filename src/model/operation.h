@@ -68,7 +68,7 @@ struct fa_workflow;
     X(WORKER_LIST, "worker list", false)                                                           \
     X(TOKEN_LIST, "token list", false)                                                             \
     X(WORKFLOW_LIST, "workflow list", false)                                                       \
-    X(EMITTED_LIST, "happened list", false)                                                        \
+    X(EMITTED_LIST, "event list", false)                                                           \
     X(JOIN_LIST, "join list", false)                                                               \
     X(CRON_LIST, "cron list", false)                                                               \
     X(STATS, "stats", false)                                                                       \
@@ -331,7 +331,7 @@ struct fa_op {
             const char *ns, *name; /* WORKFLOW_LIST: name NULL for all, ns "*" for all */
             bool enable;           /* WORKFLOW_ENABLE */
         } workflow;                /* WORKFLOW_* but PUT */
-        const struct fa_emitted_query *happened_query; /* EMITTED_LIST */
+        const struct fa_emitted_query *emitted_query; /* EMITTED_LIST */
         struct {
             const char *ns, *workflow; /* workflow NULL: all; NOT_FOUND when there isn't one */
             const char *key;           /* as text or as JSON; NULL: all */
@@ -374,7 +374,7 @@ struct fa_op {
         struct faina_emitted *emitted;
         struct fa_stored_workflow *workflow_answer; /* WORKFLOW_PUT, WORKFLOW_ENABLE */
         struct fa_stored_workflows *workflows;
-        struct fa_emitted_events *happened;
+        struct fa_emitted_events *emitted_events;
         struct fa_join_states *joins;
         struct fa_broker *broker_answer; /* BROKER_* */
     };

@@ -35,7 +35,7 @@ static void check_task_event(struct fa_workflow_reader *r, struct fa_json value,
     static const enum faina_status ends[] = {FAINA_COMPLETED, FAINA_FAILED, FAINA_DEAD_LETTER,
                                              FAINA_CANCELLED};
 
-    if (!r->home || strncmp(type, TASK_EVENT, strlen(TASK_EVENT)) != 0)
+    if (!r->target || strncmp(type, TASK_EVENT, strlen(TASK_EVENT)) != 0)
         return;
     for (size_t i = 0; i < FA_COUNT(ends); i++)
         if (strcmp(type + strlen(TASK_EVENT), faina_status_name(ends[i])) == 0)
@@ -318,8 +318,8 @@ static void name_workflow(struct fa_workflow_reader *r, struct fa_json root, boo
 {
     if (has_name || root.type != FA_JSON_OBJECT)
         return;
-    if (r->home && r->home->name) {
-        workflow->name = fa_arena_strdup(r->arena, r->home->name);
+    if (r->target && r->target->name) {
+        workflow->name = fa_arena_strdup(r->arena, r->target->name);
         workflow->json = add_workflow_name(r, root, workflow->name);
         if (workflow->json.len > FA_WORKFLOW_SIZE_MAX)
             fa_workflow_mistake(r, root.raw.ptr, NULL,
@@ -459,11 +459,11 @@ enum faina_code fa_workflow_read_with(struct fa_workflow_reader *r, struct fa_by
 }
 
 enum faina_code fa_workflow_read(struct fa_bytes text, enum fa_workflow_format format,
-                                 const struct fa_workflow_home *home, struct fa_arena *arena,
+                                 const struct fa_workflow_target *target, struct fa_arena *arena,
                                  const struct fa_workflow **out, struct fa_mistakes *mistakes,
                                  struct faina_error *err)
 {
-    struct fa_workflow_reader r = {.arena = arena, .home = home, .mistakes = mistakes};
+    struct fa_workflow_reader r = {.arena = arena, .target = target, .mistakes = mistakes};
     struct fa_workflow *workflow = fa_arena_zero(arena, 1, sizeof(*workflow));
     enum faina_code code = fa_workflow_read_with(&r, text, format, read_definition, workflow, err);
 

@@ -91,7 +91,7 @@ enum fa_workflow_format { FA_WORKFLOW_JSON, FA_WORKFLOW_YAML };
 bool fa_workflow_format_of(const char *file, enum fa_workflow_format *out);
 
 /* Where a new definition is to be stored; NULL: not known yet. */
-struct fa_workflow_home {
+struct fa_workflow_target {
     const char *ns;
     const char *name; /* when the definition has none */
 };
@@ -99,11 +99,11 @@ struct fa_workflow_home {
 /*
  * Reads a definition. The result lives in `arena`, and nothing points into `text`. INVALID_REQUEST:
  * `mistakes` (all zero before) has them all; err has the first, and the number of the others.
- * `home` NULL: the definition is stored already. A part that was accepted then and could never make
+ * `target` NULL: the definition is stored already. A part that was accepted then and could never make
  * a task is no mistake now, so that the other parts stay in effect.
  */
 FA_MUST_CHECK enum faina_code fa_workflow_read(struct fa_bytes text, enum fa_workflow_format format,
-                                               const struct fa_workflow_home *home,
+                                               const struct fa_workflow_target *target,
                                                struct fa_arena *arena,
                                                const struct fa_workflow **out,
                                                struct fa_mistakes *mistakes,

@@ -10,7 +10,7 @@
 
 struct fa_workflow_reader {
     struct fa_arena *arena;
-    const struct fa_workflow_home *home; /* NULL: it is stored already */
+    const struct fa_workflow_target *target; /* NULL: it is stored already */
     struct fa_bytes json;
     const struct fa_yaml *yaml; /* NULL: the JSON is the source */
     struct fa_mistakes *mistakes;

@@ -19,10 +19,10 @@ static void check_namespace(struct fa_workflow_reader *r, struct fa_json value, 
 {
     if (strcmp(text, "*") == 0)
         fa_workflow_mistake(r, value.raw.ptr, NULL, " is \"*\", which stands for all namespaces");
-    else if (r->home && r->home->ns && strcmp(text, r->home->ns) != 0)
+    else if (r->target && r->target->ns && strcmp(text, r->target->ns) != 0)
         fa_workflow_mistake(r, value.raw.ptr, NULL,
                             " is not the workflow's own, %.200s, the only one it makes tasks in",
-                            r->home->ns);
+                            r->target->ns);
 }
 
 static bool is_id(const struct fa_field *field, const char *text)

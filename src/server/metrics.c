@@ -121,28 +121,28 @@ static struct type_counts *counts_after(struct fa_metrics *metrics, struct type_
     return last && strcmp(last->type, type) == 0 ? last : counts_of(metrics, type);
 }
 
-void fa_metrics_count(void *ctx, const struct fa_facts *facts)
+void fa_metrics_count(void *ctx, const struct fa_commit_stats *stats)
 {
     struct fa_metrics *metrics = ctx;
     struct type_counts *counts = NULL;
 
     pthread_mutex_lock(&metrics->mutex);
-    metrics->leases_lost += facts->leases_lost;
-    metrics->set_aside += facts->set_aside_count;
-    for (size_t i = 0; i < facts->submitted_count; i++) {
-        counts = counts_after(metrics, counts, facts->submitted[i].type);
+    metrics->leases_lost += stats->leases_lost;
+    metrics->set_aside += stats->set_aside_count;
+    for (size_t i = 0; i < stats->submitted_count; i++) {
+        counts = counts_after(metrics, counts, stats->submitted[i].type);
         counts->submitted++;
     }
-    for (size_t i = 0; i < facts->ended_count; i++) {
-        const struct fa_fact *fact = &facts->ended[i];
+    for (size_t i = 0; i < stats->ended_count; i++) {
+        const struct fa_task_end *end = &stats->ended[i];
 
-        counts = counts_after(metrics, counts, fact->kind.type);
-        counts->finished[fact->status]++;
+        counts = counts_after(metrics, counts, end->kind.type);
+        counts->finished[end->status]++;
     }
-    for (size_t i = 0; i < facts->wait_count; i++)
-        observe_us(&metrics->waits, facts->waits_us[i]);
-    for (size_t i = 0; i < facts->run_count; i++)
-        observe_us(&metrics->runs, facts->runs_us[i]);
+    for (size_t i = 0; i < stats->wait_count; i++)
+        observe_us(&metrics->waits, stats->waits_us[i]);
+    for (size_t i = 0; i < stats->run_count; i++)
+        observe_us(&metrics->runs, stats->runs_us[i]);
     pthread_mutex_unlock(&metrics->mutex);
 }
 

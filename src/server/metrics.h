@@ -21,8 +21,8 @@ void fa_metrics_destroy(struct fa_metrics *metrics); /* NULL is fine */
 void fa_metrics_request(struct fa_metrics *metrics, size_t route, int status, int64_t ns);
 /* A group of operations was committed. */
 void fa_metrics_group(struct fa_metrics *metrics, size_t ops);
-/* Counts the facts of a commit; ctx is the metrics (service.h). */
-void fa_metrics_count(void *ctx, const struct fa_facts *facts);
+/* Counts a commit; ctx is the metrics (service.h). */
+void fa_metrics_count(void *ctx, const struct fa_commit_stats *stats);
 
 /* The lines HELP and TYPE of a metric. */
 void fa_metrics_head(struct fa_buf *out, const char *name, const char *kind, const char *help);

@@ -377,7 +377,7 @@ static void finish_claim(struct fa_post *post, struct fa_posted *posted)
     bool has_gone = op->code == FAINA_OK && op->tasks->count > 0 && is_gone(posted);
 
     if (has_gone) {
-        fa_post_give_back(post, op);
+        fa_post_release_claimed(post, op);
         answer_none(posted);
     }
     atomic_fetch_add(&post->under_way, 1); /* until run_pass has returned */
@@ -417,7 +417,7 @@ static void free_release(struct fa_posted *posted)
 }
 
 /* Also while closing: the claim itself is under way, or was a moment ago. */
-void fa_post_give_back(struct fa_post *post, const struct fa_op *claim)
+void fa_post_release_claimed(struct fa_post *post, const struct fa_op *claim)
 {
     struct release *release = fa_alloc_zero(1, sizeof(*release));
 
@@ -499,18 +499,18 @@ enum faina_code fa_post_wait(struct fa_post *post, struct fa_posted *posted, int
 
 /* Notifications ----------------------------------------------------------------------------- */
 
-static void on_commit(void *ctx, const struct fa_notification *news)
+static void on_commit(void *ctx, const struct fa_notification *notification)
 {
     struct fa_post *post = ctx;
     bool has_pass = false;
 
     pthread_mutex_lock(&post->mutex);
-    if (news->ready_types)
-        has_pass = fa_waits_notify(&post->waits, news->ready_types);
-    if (news->has_any_ended)
+    if (notification->ready_types)
+        has_pass = fa_waits_notify(&post->waits, notification->ready_types);
+    if (notification->has_any_ended)
         fa_waits_each(&post->waits, NULL, read_again, post);
-    for (size_t i = 0; post->waits.task_count > 0 && i < news->ended_count; i++)
-        fa_waits_each(&post->waits, &news->ended[i], read_again, post);
+    for (size_t i = 0; post->waits.task_count > 0 && i < notification->ended_count; i++)
+        fa_waits_each(&post->waits, &notification->ended[i], read_again, post);
     pthread_mutex_unlock(&post->mutex);
     if (has_pass)
         run_pass(post);
@@ -549,7 +549,7 @@ static void expire_until(struct fa_post *post, int64_t now_us)
     pthread_mutex_lock(&post->mutex);
 }
 
-void fa_post_give_up(struct fa_post *post, struct fa_posted *posted)
+void fa_post_cancel_claim(struct fa_post *post, struct fa_posted *posted)
 {
     bool is_answered;
 
@@ -668,7 +668,7 @@ static void init(struct fa_post *post, struct fa_service *service)
     queue_init(&post->reads);
     queue_init(&post->longs);
     fa_waits_init(&post->waits);
-    post->listener = (struct fa_listener){.tell = on_commit, .ctx = post};
+    post->listener = (struct fa_listener){.on_commit = on_commit, .ctx = post};
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&post->mutex, NULL);

@@ -86,11 +86,11 @@ FA_MUST_CHECK enum faina_code fa_post_wait(struct fa_post *post, struct fa_poste
 
 /* The client of a waiting claim has gone: the claim is answered with no tasks, unless it is being
  * run. Between the call of fa_post_claim_wait and the end of `done`. */
-void fa_post_give_up(struct fa_post *post, struct fa_posted *posted);
+void fa_post_cancel_claim(struct fa_post *post, struct fa_posted *posted);
 
 /* The answer of a claim did not reach the client: its tasks are released. The operation and its
  * answer belong to the caller again on return. */
-void fa_post_give_back(struct fa_post *post, const struct fa_op *claim);
+void fa_post_release_claimed(struct fa_post *post, const struct fa_op *claim);
 
 /* Ends all waits, and every wait that begins afterwards, with what there is. */
 void fa_post_end_waits(struct fa_post *post);

@@ -118,16 +118,16 @@ static struct entry *count_one(struct fa_rates *rates, struct entry *last,
     return last;
 }
 
-void fa_rates_count(struct fa_rates *rates, const struct fa_facts *facts, int64_t now_us)
+void fa_rates_count(struct fa_rates *rates, const struct fa_commit_stats *stats, int64_t now_us)
 {
     int64_t number = now_us / SLOT_US;
     struct entry *last = NULL;
 
     pthread_mutex_lock(&rates->mutex);
-    for (size_t i = 0; i < facts->submitted_count; i++)
-        last = count_one(rates, last, &facts->submitted[i], SUBMITTED, number);
-    for (size_t i = 0; i < facts->ended_count; i++)
-        last = count_one(rates, last, &facts->ended[i].kind, facts->ended[i].status, number);
+    for (size_t i = 0; i < stats->submitted_count; i++)
+        last = count_one(rates, last, &stats->submitted[i], SUBMITTED, number);
+    for (size_t i = 0; i < stats->ended_count; i++)
+        last = count_one(rates, last, &stats->ended[i].kind, stats->ended[i].status, number);
     pthread_mutex_unlock(&rates->mutex);
 }
 

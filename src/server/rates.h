@@ -25,7 +25,7 @@ struct fa_rate {
 struct fa_rates *fa_rates_create(int64_t now_us);
 void fa_rates_destroy(struct fa_rates *rates); /* NULL is fine */
 
-void fa_rates_count(struct fa_rates *rates, const struct fa_facts *facts, int64_t now_us);
+void fa_rates_count(struct fa_rates *rates, const struct fa_commit_stats *stats, int64_t now_us);
 /* Of a type in a namespace. */
 struct fa_rate fa_rates_of(struct fa_rates *rates, const char *ns, const char *type,
                            int64_t now_us);

@@ -233,13 +233,13 @@ static void make_openapi(struct fa_server *server)
 }
 
 /* The reason is also stored in the state of the join, or in an event of the task. */
-static void log_unmade(const struct fa_log *log, const struct fa_facts *facts)
+static void log_unmade(const struct fa_log *log, const struct fa_commit_stats *stats)
 {
-    for (size_t i = 0; i < facts->trigger_failure_count && i < UNMADE_LOGGED_MAX; i++)
+    for (size_t i = 0; i < stats->trigger_failure_count && i < UNMADE_LOGGED_MAX; i++)
         FA_LOG(log, FA_LOG_WARN, "a workflow could not create its task",
-               {"workflow", facts->trigger_failures[i].workflow},
-               {"part", facts->trigger_failures[i].trigger},
-               {"why", facts->trigger_failures[i].message});
+               {"workflow", stats->trigger_failures[i].workflow},
+               {"part", stats->trigger_failures[i].trigger},
+               {"why", stats->trigger_failures[i].message});
 }
 
 static void log_jump(const struct fa_log *log, const struct fa_service_clock *clock)
@@ -254,32 +254,32 @@ static void log_jump(const struct fa_log *log, const struct fa_service_clock *cl
            {"engineAheadSeconds", offset, true});
 }
 
-void fa_server_log_damage(const struct fa_log *log, const struct fa_facts *facts)
+void fa_server_log_damage(const struct fa_log *log, const struct fa_commit_stats *stats)
 {
-    for (size_t i = 0; i < facts->set_aside_count && i < SET_ASIDE_LOGGED_MAX; i++) {
-        const struct fa_aside_item *item = &facts->set_aside[i];
+    for (size_t i = 0; i < stats->set_aside_count && i < SET_ASIDE_LOGGED_MAX; i++) {
+        const struct fa_aside_item *item = &stats->set_aside[i];
 
         FA_LOG(log, FA_LOG_ERROR, "set aside because it can't be handled", {"kind", item->kind},
                {"id", item->name ? item->name : item->key}, {"why", item->reason});
     }
-    if (facts->set_aside_count > SET_ASIDE_LOGGED_MAX)
+    if (stats->set_aside_count > SET_ASIDE_LOGGED_MAX)
         FA_LOG(log, FA_LOG_ERROR, "more is set aside: faina doctor lists it");
-    if (facts->stalled)
+    if (stats->stalled)
         FA_LOG(log, FA_LOG_ERROR, "no task becomes due: the engine's chores fail",
-               {"why", facts->stalled});
+               {"why", stats->stalled});
 }
 
-static void count_facts(void *ctx, const struct fa_facts *facts)
+static void count_commit(void *ctx, const struct fa_commit_stats *stats)
 {
     struct fa_server *server = ctx;
 
-    log_unmade(server->log, facts);
-    log_jump(server->log, facts->jump);
-    fa_server_log_damage(server->log, facts);
-    if (facts->op_count > 0)
-        fa_metrics_group(server->metrics, facts->op_count);
-    fa_metrics_count(server->metrics, facts);
-    fa_rates_count(server->rates, facts, fa_clock_boot_us());
+    log_unmade(server->log, stats);
+    log_jump(server->log, stats->jump);
+    fa_server_log_damage(server->log, stats);
+    if (stats->op_count > 0)
+        fa_metrics_group(server->metrics, stats->op_count);
+    fa_metrics_count(server->metrics, stats);
+    fa_rates_count(server->rates, stats, fa_clock_boot_us());
 }
 
 static struct fa_server *create(struct fa_service *service, const struct fa_server_options *options)
@@ -296,7 +296,7 @@ static struct fa_server *create(struct fa_service *service, const struct fa_serv
     server->logins = fa_logins_create(server->log);
     server->metrics = fa_metrics_create(fa_route_count);
     server->rates = fa_rates_create(fa_clock_boot_us());
-    server->counter = (struct fa_listener){.count = count_facts, .ctx = server};
+    server->counter = (struct fa_listener){.count = count_commit, .ctx = server};
     fa_service_listen(service, &server->counter);
     make_openapi(server);
     return server;
@@ -393,19 +393,19 @@ bool fa_server_listens_on(const struct fa_server *server, const char *address)
 }
 
 static bool wait_for_requests(struct fa_server *server, int64_t until_us,
-                              const atomic_bool *is_hurried)
+                              const atomic_bool *is_forced)
 {
     const struct timespec step = {.tv_nsec = DRAIN_STEP_MS * 1000000L};
 
     while (atomic_load(&server->active) > 0) {
-        if (fa_clock_mono_us() >= until_us || (is_hurried && atomic_load(is_hurried)))
+        if (fa_clock_mono_us() >= until_us || (is_forced && atomic_load(is_forced)))
             return false;
         nanosleep(&step, NULL);
     }
     return true;
 }
 
-bool fa_server_stop(struct fa_server *server, int64_t timeout_ms, const atomic_bool *is_hurried)
+bool fa_server_stop(struct fa_server *server, int64_t timeout_ms, const atomic_bool *is_forced)
 {
     int64_t until_us = fa_clock_mono_us() + timeout_ms * 1000;
     bool is_drained;
@@ -422,7 +422,7 @@ bool fa_server_stop(struct fa_server *server, int64_t timeout_ms, const atomic_b
         fa_post_end_waits(server->post);
     if (server->streams)
         fa_streams_end(server->streams);
-    is_drained = wait_for_requests(server, until_us, is_hurried);
+    is_drained = wait_for_requests(server, until_us, is_forced);
     if (!is_drained) {
         /* Running operations end soon; slow clients are disconnected. */
         atomic_store(&server->is_cut, true);

@@ -70,14 +70,14 @@ FA_MUST_CHECK enum faina_code fa_server_reload(struct fa_server *server, struct 
 /* Reloads the tokens. */
 FA_MUST_CHECK enum faina_code fa_server_refresh(struct fa_server *server, struct faina_error *err);
 /* Accepts no new connections, ends waiting requests, and lets the others finish for up to
- * timeout_ms or until *is_hurried (may be NULL); then closes. False: some were disconnected. */
-bool fa_server_stop(struct fa_server *server, int64_t timeout_ms, const atomic_bool *is_hurried);
+ * timeout_ms or until *is_forced (may be NULL); then closes. False: some were disconnected. */
+bool fa_server_stop(struct fa_server *server, int64_t timeout_ms, const atomic_bool *is_forced);
 /* The actual address of the n-th listener ("127.0.0.1:7070"); NULL: there is none. */
 const char *fa_server_address(const struct fa_server *server, size_t index);
 bool fa_server_listens_on(const struct fa_server *server, const char *address);
 
 /* Logs what the engine has set aside, and failing chores. A server calls it itself. */
-struct fa_facts;
-void fa_server_log_damage(const struct fa_log *log, const struct fa_facts *facts);
+struct fa_commit_stats;
+void fa_server_log_damage(const struct fa_log *log, const struct fa_commit_stats *stats);
 
 #endif

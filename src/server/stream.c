@@ -531,11 +531,11 @@ static void *run(void *ctx)
 }
 
 /* Called by the writer thread, which must not wait for streams. */
-static void on_commit(void *ctx, const struct fa_notification *news)
+static void on_commit(void *ctx, const struct fa_notification *notification)
 {
     struct fa_streams *streams = ctx;
 
-    (void)news;
+    (void)notification;
     if (atomic_load(&streams->count) > 0)
         notify(streams);
 }
@@ -707,7 +707,7 @@ struct fa_streams *fa_streams_create(struct fa_service *service)
     pthread_condattr_t attr;
 
     streams->service = service;
-    streams->listener = (struct fa_listener){.tell = on_commit, .ctx = streams};
+    streams->listener = (struct fa_listener){.on_commit = on_commit, .ctx = streams};
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&streams->mutex, NULL);

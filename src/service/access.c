@@ -153,7 +153,7 @@ bool fa_access_reaches(const struct fa_grant *grant, const char *ns)
     return !fa_access_is_limited(grant) || fa_texts_have(&grant->namespaces, ns);
 }
 
-const char *fa_access_home(const struct fa_grant *grant)
+const char *fa_access_default_ns(const struct fa_grant *grant)
 {
     bool has_one = fa_access_is_limited(grant) && grant->namespaces.count == 1;
 
@@ -188,7 +188,7 @@ static const char *place_of(const struct fa_op *op)
     case FA_OP_LIST:
         return or_default(op->query->ns);
     case FA_OP_EMITTED_LIST:
-        return or_default(op->happened_query->ns);
+        return or_default(op->emitted_query->ns);
     case FA_OP_JOIN_LIST:
         return or_default(op->join.ns);
     case FA_OP_PAUSE:
@@ -357,7 +357,7 @@ const char *fa_access_namespaces(const struct fa_grant *grant, struct fa_arena *
  * After
  */
 
-static void keep_reached(const struct fa_grant *grant, struct fa_followed *log)
+static void drop_other_namespaces(const struct fa_grant *grant, struct fa_followed *log)
 {
     size_t kept = 0;
 
@@ -377,7 +377,7 @@ static void hide_team(struct fa_op *op)
 static void limit_answer(struct fa_op *op)
 {
     if (op->kind == FA_OP_FOLLOW)
-        keep_reached(op->grant, op->followed);
+        drop_other_namespaces(op->grant, op->followed);
     else if (op->kind == FA_OP_TEAM_LIST)
         hide_team(op);
     else if (op->kind == FA_OP_RESOURCE_LIST)
@@ -460,11 +460,11 @@ static void redact_workflows(struct fa_stored_workflows *workflows)
     }
 }
 
-static void redact_happened(struct fa_emitted_events *happened)
+static void redact_emitted_events(struct fa_emitted_events *emitted_events)
 {
-    for (size_t i = 0; i < happened->count; i++) {
-        happened->items[i].data = NULL;
-        happened->items[i].redacted = true;
+    for (size_t i = 0; i < emitted_events->count; i++) {
+        emitted_events->items[i].data = NULL;
+        emitted_events->items[i].redacted = true;
     }
 }
 
@@ -483,7 +483,7 @@ static void redact(struct fa_op *op)
         redact_events(op->events);
         break;
     case FA_OP_EMITTED_LIST:
-        redact_happened(op->happened);
+        redact_emitted_events(op->emitted_events);
         break;
     case FA_OP_WORKFLOW_LIST:
         redact_workflows(op->workflows);

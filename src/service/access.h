@@ -68,7 +68,7 @@ void fa_access_finish(struct fa_op *op);
 bool fa_access_is_limited(const struct fa_grant *grant);
 bool fa_access_reaches(const struct fa_grant *grant, const char *ns);
 /* The namespace of a request that names none: the only one of the grant, else "default". */
-const char *fa_access_home(const struct fa_grant *grant);
+const char *fa_access_default_ns(const struct fa_grant *grant);
 
 /* The operation is about one task, op->id, which must be in a namespace of the grant. */
 bool fa_access_is_of_task(enum fa_op_kind kind);

@@ -172,7 +172,7 @@ static enum faina_code check_note(const struct fa_op *op, struct faina_error *er
 /* Only what AMEND takes of it is looked at. */
 static enum faina_code check_amend(const struct fa_op *op, struct faina_error *err)
 {
-    struct faina_submit wish = {
+    struct faina_submit settings = {
         .type = "any",
         .max_attempts = op->submit->max_attempts,
         .retry = op->submit->retry,
@@ -180,7 +180,7 @@ static enum faina_code check_amend(const struct fa_op *op, struct faina_error *e
         .resource_count = op->submit->resource_count,
     };
 
-    return fa_check_submit(&wish, FA_INPUT_SIZE_DEFAULT, err);
+    return fa_check_submit(&settings, FA_INPUT_SIZE_DEFAULT, err);
 }
 
 /* A namespace that something is put into: "*" stands for all of them. */
@@ -403,12 +403,12 @@ static enum faina_code check_emit(size_t input_max, const struct faina_emit *emi
 }
 
 /* Reads the definition; every mistake goes into the answer. */
-static enum faina_code check_definition(struct fa_op *op, const char *home_ns,
+static enum faina_code check_definition(struct fa_op *op, const char *default_ns,
                                         struct faina_error *err)
 {
     const struct fa_definition *definition = op->definition;
-    struct fa_workflow_home home = {.ns = definition->ns ? definition->ns : home_ns,
-                                    .name = definition->name};
+    struct fa_workflow_target target = {.ns = definition->ns ? definition->ns : default_ns,
+                                        .name = definition->name};
     enum faina_code code = check_one_namespace(definition->ns, err);
 
     if (code == FAINA_OK)
@@ -417,7 +417,7 @@ static enum faina_code check_definition(struct fa_op *op, const char *home_ns,
     op->mistakes = fa_arena_zero(op->arena, 1, sizeof(*op->mistakes));
     if (code == FAINA_OK)
         code = fa_workflow_read(definition->text,
-                                definition->is_yaml ? FA_WORKFLOW_YAML : FA_WORKFLOW_JSON, &home,
+                                definition->is_yaml ? FA_WORKFLOW_YAML : FA_WORKFLOW_JSON, &target,
                                 op->arena, &op->checked, op->mistakes, err);
     if (code == FAINA_OK && definition->name && strcmp(definition->name, op->checked->name) != 0)
         return fa_error_field(err, FAINA_INVALID_REQUEST, "workflow",
@@ -473,7 +473,7 @@ static enum faina_code check_cron_name(const struct fa_op *op, bool needs_name,
     return code;
 }
 
-enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *home_ns,
+enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *default_ns,
                             struct faina_error *err)
 {
     switch (op->kind) {
@@ -551,13 +551,13 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *home
     case FA_OP_EMIT:
         return check_emit(input_max, op->emit, err);
     case FA_OP_WORKFLOW_PUT:
-        return check_definition(op, home_ns, err);
+        return check_definition(op, default_ns, err);
     case FA_OP_WORKFLOW_ENABLE:
     case FA_OP_WORKFLOW_REMOVE:
     case FA_OP_WORKFLOW_LIST:
         return check_workflow(op, err);
     case FA_OP_EMITTED_LIST:
-        return check_happened(op->happened_query, err);
+        return check_happened(op->emitted_query, err);
     case FA_OP_JOIN_LIST:
         return check_joins(op, err);
     case FA_OP_BROKER_SET:

@@ -10,10 +10,10 @@
 
 #include "service/service.h"
 
-/* input_max: the most bytes of an input, an output or an event's data. home_ns: the namespace of
+/* input_max: the most bytes of an input, an output or an event's data. default_ns: the namespace of
  * an operation that names none; NULL: the server that gets the operation decides. Definitions of
  * workflows are read into the operation's arena. */
-FA_MUST_CHECK enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *home_ns,
-                                          struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_op_check(struct fa_op *op, size_t input_max,
+                                          const char *default_ns, struct faina_error *err);
 
 #endif

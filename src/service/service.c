@@ -92,12 +92,12 @@ void fa_service_close(struct fa_service *service)
  */
 
 /* Copies the operations whose code is OK to `accepted`, or back. */
-static void copy_accepted(struct fa_op *ops, size_t count, struct fa_op *accepted, bool is_back)
+static void copy_accepted(struct fa_op *ops, size_t count, struct fa_op *accepted, bool copies_back)
 {
     for (size_t i = 0; i < count; i++) {
         if (ops[i].code != FAINA_OK)
             continue;
-        if (is_back)
+        if (copies_back)
             fa_op_copy(&ops[i], accepted++);
         else
             fa_op_copy(accepted++, &ops[i]);
@@ -122,7 +122,7 @@ static void finish_op(struct fa_op *op)
 }
 
 /* At a server the namespace defaults to the token's. */
-static const char *home_ns(const struct fa_service *service)
+static const char *default_ns(const struct fa_service *service)
 {
     return service->ops->is_remote ? NULL : "default";
 }
@@ -134,7 +134,7 @@ static void check(const struct fa_service *service, struct fa_op *op)
     fa_error_clear(&op->error);
     op->code = fa_access_check(op, &op->error);
     if (op->code == FAINA_OK)
-        op->code = fa_op_check(op, service->input_size_max, home_ns(service), &op->error);
+        op->code = fa_op_check(op, service->input_size_max, default_ns(service), &op->error);
 }
 
 void fa_service_check(const struct fa_service *service, struct fa_op *ops, size_t count)

@@ -49,11 +49,11 @@ struct fa_kind {
     const char *ns, *type;
 };
 
-struct fa_facts {
+struct fa_commit_stats {
     size_t op_count;                 /* operations in its transaction */
     const struct fa_kind *submitted; /* of the tasks that it created */
     size_t submitted_count;
-    const struct fa_fact {
+    const struct fa_task_end {
         struct fa_kind kind;
         enum faina_status status;
     } * ended;
@@ -77,8 +77,8 @@ struct fa_facts {
 /* A subscriber to commits; the caller's memory, from listen to unlisten. Both functions may be
  * NULL, must be quick, and never call the service. */
 struct fa_listener {
-    void (*tell)(void *ctx, const struct fa_notification *news);
-    void (*count)(void *ctx, const struct fa_facts *facts);
+    void (*on_commit)(void *ctx, const struct fa_notification *notification);
+    void (*count)(void *ctx, const struct fa_commit_stats *stats);
     void *ctx;
     struct fa_listener *next; /* the engine's */
 };

@@ -29,7 +29,7 @@ struct fa_waiters {
 
     pthread_mutex_t listeners_mutex; /* guards the list, also while they are called (W3) */
     struct fa_listener *listeners;
-    atomic_size_t counters; /* listeners that count facts; changed under the mutex */
+    atomic_size_t counters; /* listeners that count stats; changed under the mutex */
 };
 
 static struct bucket *bucket_of(struct fa_waiters *waiters, struct fa_id id)
@@ -114,8 +114,8 @@ static void notify(struct fa_waiters *waiters, const struct fa_notification *not
 {
     pthread_mutex_lock(&waiters->listeners_mutex);
     for (struct fa_listener *listener = waiters->listeners; listener; listener = listener->next)
-        if (listener->tell != NULL)
-            listener->tell(listener->ctx, notification);
+        if (listener->on_commit != NULL)
+            listener->on_commit(listener->ctx, notification);
     pthread_mutex_unlock(&waiters->listeners_mutex);
 }
 
@@ -184,12 +184,12 @@ bool fa_waiters_has_counters(struct fa_waiters *waiters)
     return atomic_load_explicit(&waiters->counters, memory_order_relaxed) > 0;
 }
 
-void fa_waiters_publish_facts(struct fa_waiters *waiters, const struct fa_facts *facts)
+void fa_waiters_publish_stats(struct fa_waiters *waiters, const struct fa_commit_stats *stats)
 {
     pthread_mutex_lock(&waiters->listeners_mutex);
     for (struct fa_listener *listener = waiters->listeners; listener; listener = listener->next)
         if (listener->count != NULL)
-            listener->count(listener->ctx, facts);
+            listener->count(listener->ctx, stats);
     pthread_mutex_unlock(&waiters->listeners_mutex);
 }
 

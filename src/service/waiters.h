@@ -43,10 +43,10 @@ void fa_waiters_unlisten(struct fa_waiters *waiters, struct fa_listener *listene
 /* ... and when tasks of these types (fa_hash_bit) may have become claimable. */
 void fa_waiters_notify_ready(struct fa_waiters *waiters, uint64_t types);
 
-struct fa_facts;
-/* Whether a listener counts facts; and a call of those that do. */
+struct fa_commit_stats;
+/* Whether a listener counts stats; and a call of those that do. */
 bool fa_waiters_has_counters(struct fa_waiters *waiters);
-void fa_waiters_publish_facts(struct fa_waiters *waiters, const struct fa_facts *facts);
+void fa_waiters_publish_stats(struct fa_waiters *waiters, const struct fa_commit_stats *stats);
 
 void fa_waiters_close(struct fa_waiters *waiters);
 

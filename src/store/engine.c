@@ -229,7 +229,7 @@ static void engine_claim_wait(struct fa_service *service, struct fa_op *op, int6
     uint64_t mark, last_mark = UINT64_MAX;
 
     do {
-        mark = fa_waiting_claims_version(engine->standing); /* S1 */
+        mark = fa_waiting_claims_version(engine->waiting_claims); /* S1 */
         op->is_poll = mark == last_mark;
         engine_run(service, op, 1);
         last_mark = mark;
@@ -237,12 +237,13 @@ static void engine_claim_wait(struct fa_service *service, struct fa_op *op, int6
         if (op->code != FAINA_OK || op->tasks->count > 0 || left_ms <= 0 ||
             (op->give_up != NULL && atomic_load(op->give_up)))
             break;
-    } while (!fa_waiting_claims_wait(engine->standing, op, mark, bound_wait(engine, left_ms)));
+    } while (
+        !fa_waiting_claims_wait(engine->waiting_claims, op, mark, bound_wait(engine, left_ms)));
 }
 
 static void engine_wake(struct fa_service *service)
 {
-    fa_waiting_claims_wake(downcast(service)->standing);
+    fa_waiting_claims_wake(downcast(service)->waiting_claims);
 }
 
 static void engine_listen(struct fa_service *service, struct fa_listener *listener)
@@ -317,7 +318,7 @@ static void on_tasks_ready(void *ctx, int64_t oldest_key)
     struct fa_engine *engine = ctx;
 
     fa_engine_note_arrival(engine, oldest_key);
-    fa_waiting_claims_notify(engine->standing, FA_TYPES_ALL);
+    fa_waiting_claims_notify(engine->waiting_claims, FA_TYPES_ALL);
     fa_waiters_notify_ready(engine->waiters, FA_TYPES_ALL);
 }
 
@@ -336,7 +337,7 @@ static void on_lost_notifications(void *ctx)
     struct fa_engine *engine = ctx;
 
     fa_engine_note_arrival(engine, 0);
-    fa_waiting_claims_notify(engine->standing, FA_TYPES_ALL);
+    fa_waiting_claims_notify(engine->waiting_claims, FA_TYPES_ALL);
     fa_waiters_notify_ready(engine->waiters, FA_TYPES_ALL);
     fa_waiters_notify_all(engine->waiters);
 }
@@ -489,7 +490,7 @@ static void engine_shut(struct fa_service *service)
 
     atomic_store(&engine->is_shut, true);
     fa_waiters_close(engine->waiters);
-    fa_waiting_claims_close(engine->standing);
+    fa_waiting_claims_close(engine->waiting_claims);
     if (engine->has_timer) {
         pthread_mutex_lock(&engine->timer_mutex);
         engine->is_closing = true;
@@ -517,7 +518,7 @@ static void engine_close(struct fa_service *service)
     for (size_t i = 0; i < engine->writer_count; i++)
         fa_writer_close(&engine->writers[i]);
     fa_waiters_destroy(engine->waiters);
-    fa_waiting_claims_destroy(engine->standing);
+    fa_waiting_claims_destroy(engine->waiting_claims);
     fa_aside_destroy(engine->aside);
     fa_upkeep_destroy(engine->upkeep);
     engine->store->ops->close(engine->store);
@@ -646,7 +647,7 @@ enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
     set_options(engine, options);
     engine->opened_us = fa_clock_now_us();
     engine->waiters = fa_waiters_create();
-    engine->standing = fa_waiting_claims_create();
+    engine->waiting_claims = fa_waiting_claims_create();
     fa_flow_shared_init(&engine->shared_flows);
     engine->aside = fa_aside_create(store_aside, engine);
     engine->upkeep = fa_upkeep_create();

@@ -87,23 +87,23 @@ const struct fa_shape fa_shape_emitted = {
                 .doc = "The id was emitted before: these are the tasks of the first time")),
 };
 
-#define HAPPENING(json_name, kind, member, ...)                                                    \
+#define EMITTED_EVENT(json_name, kind, member, ...)                                                    \
     FA_ROW(json_name, kind, struct fa_emitted_event, member, __VA_ARGS__)
 
 const struct fa_shape fa_shape_emitted_event = {
-    .name = "Happened",
+    .name = "EmittedEvent",
     .what = "event",
     .fields = FA_FIELDS(
-        HAPPENING("id", TEXT, id, .flags = REQUIRED, .doc = "Its id"),
-        HAPPENING("namespace", TEXT, ns, .flags = REQUIRED, .doc = "Its namespace"),
-        HAPPENING("type", TEXT, type, .flags = REQUIRED, .doc = "What has happened"),
-        HAPPENING("data", JSON, data, .flags = FA_FIELD_OBJECT, .doc = "As it was emitted"),
-        HAPPENING("createdAt", TIME, at_us, .flags = REQUIRED, .doc = "When it was emitted"),
-        HAPPENING("tasks", JSON, tasks, .flags = FA_FIELD_ARRAY,
+        EMITTED_EVENT("id", TEXT, id, .flags = REQUIRED, .doc = "Its id"),
+        EMITTED_EVENT("namespace", TEXT, ns, .flags = REQUIRED, .doc = "Its namespace"),
+        EMITTED_EVENT("type", TEXT, type, .flags = REQUIRED, .doc = "What has happened"),
+        EMITTED_EVENT("data", JSON, data, .flags = FA_FIELD_OBJECT, .doc = "As it was emitted"),
+        EMITTED_EVENT("createdAt", TIME, at_us, .flags = REQUIRED, .doc = "When it was emitted"),
+        EMITTED_EVENT("tasks", JSON, tasks, .flags = FA_FIELD_ARRAY,
                   .doc = "The tasks that it has made"),
-        HAPPENING("failures", JSON, failures, .flags = FA_FIELD_ARRAY, .inner = &failure_shape,
+        EMITTED_EVENT("failures", JSON, failures, .flags = FA_FIELD_ARRAY, .inner = &failure_shape,
                   .doc = "The triggers that made no task because of an error"),
-        HAPPENING("redacted", BOOL, redacted, REDACTED)),
+        EMITTED_EVENT("redacted", BOOL, redacted, REDACTED)),
 };
 
 #define CURSOR(structure)                                                                          \

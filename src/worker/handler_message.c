@@ -19,7 +19,7 @@
 
 /* One line being read. */
 struct line {
-    struct fa_handler_messages *said;
+    struct fa_handler_messages *messages;
     struct faina_report report;
     bool has_report;
     struct faina_failure failure;
@@ -27,25 +27,25 @@ struct line {
     struct faina_error err;
 };
 
-void fa_handler_messages_init(struct fa_handler_messages *said, struct fa_job *job)
+void fa_handler_messages_init(struct fa_handler_messages *messages, struct fa_job *job)
 {
-    *said = (struct fa_handler_messages){.job = job};
+    *messages = (struct fa_handler_messages){.job = job};
 }
 
-void fa_handler_messages_finish(struct fa_handler_messages *said)
+void fa_handler_messages_finish(struct fa_handler_messages *messages)
 {
-    fa_arena_finish(&said->scratch);
+    fa_arena_finish(&messages->scratch);
 }
 
-void fa_handler_messages_refuse(struct fa_handler_messages *said, const char *format, ...)
+void fa_handler_messages_refuse(struct fa_handler_messages *messages, const char *format, ...)
 {
     va_list args;
 
-    if (said->is_wrong)
+    if (messages->is_wrong)
         return;
-    said->is_wrong = true;
+    messages->is_wrong = true;
     va_start(args, format);
-    vsnprintf(said->wrong, sizeof(said->wrong), format, args);
+    vsnprintf(messages->wrong, sizeof(messages->wrong), format, args);
     va_end(args);
 }
 
@@ -75,40 +75,40 @@ static enum faina_code read_state(struct line *line, struct fa_json value)
 {
     if (value.type != FA_JSON_STRING)
         return refuse(line, "state must be a string");
-    line->report.state = fa_json_text(value, &line->said->scratch);
+    line->report.state = fa_json_text(value, &line->messages->scratch);
     line->has_report = true;
     return FAINA_OK;
 }
 
 static enum faina_code read_metadata(struct line *line, struct fa_json value)
 {
-    line->report.metadata = fa_arena_copy(&line->said->scratch, value.raw.ptr, value.raw.len);
+    line->report.metadata = fa_arena_copy(&line->messages->scratch, value.raw.ptr, value.raw.len);
     line->has_report = true;
     return FAINA_OK;
 }
 
 static enum faina_code read_subtask(struct line *line, struct fa_json value)
 {
-    struct fa_handler_messages *said = line->said;
-    struct fa_arena *arena = &said->job->arena;
+    struct fa_handler_messages *messages = line->messages;
+    struct fa_arena *arena = &messages->job->arena;
     struct faina_submit submit;
     enum faina_code code;
 
-    if (said->subtask_count == FA_CHILDREN_MAX)
+    if (messages->subtask_count == FA_CHILDREN_MAX)
         return fa_error_set(&line->err, FAINA_INVALID_REQUEST,
                             "a task can have at most %d subtasks", FA_CHILDREN_MAX);
-    said->subtask_bytes += value.raw.len;
-    if (said->subtask_bytes > SUBTASK_BYTES_MAX)
+    messages->subtask_bytes += value.raw.len;
+    if (messages->subtask_bytes > SUBTASK_BYTES_MAX)
         return fa_error_set(&line->err, FAINA_PAYLOAD_TOO_LARGE,
                             "the subtasks are larger than %zu MiB in all", SUBTASK_BYTES_MAX >> 20);
     code = fa_wire_read_submit(value.raw, arena, &submit, &line->err);
     if (code == FAINA_OK)
-        code = fa_check_submit(&submit, fa_job_output_max(said->job), &line->err);
+        code = fa_check_submit(&submit, fa_job_output_max(messages->job), &line->err);
     if (code != FAINA_OK)
         return code;
-    said->subtasks = fa_arena_grow(arena, said->subtasks, said->subtask_count, &said->subtask_size,
-                                   sizeof(submit));
-    said->subtasks[said->subtask_count++] = submit;
+    messages->subtasks = fa_arena_grow(arena, messages->subtasks, messages->subtask_count,
+                                       &messages->subtask_size, sizeof(submit));
+    messages->subtasks[messages->subtask_count++] = submit;
     return FAINA_OK;
 }
 
@@ -116,32 +116,32 @@ static enum faina_code read_fail_fast(struct line *line, struct fa_json value)
 {
     if (value.type != FA_JSON_TRUE && value.type != FA_JSON_FALSE)
         return refuse(line, "failFast must be true or false");
-    line->said->fail_fast = value.type == FA_JSON_TRUE;
+    line->messages->fail_fast = value.type == FA_JSON_TRUE;
     return FAINA_OK;
 }
 
 static enum faina_code read_background(struct line *line, struct fa_json value)
 {
-    struct fa_handler_messages *said = line->said;
+    struct fa_handler_messages *messages = line->messages;
     struct fa_json_iter it;
     struct fa_bytes key;
     struct fa_json member;
 
     if (value.type != FA_JSON_OBJECT)
         return refuse(line, "background must be an object such as {\"timeout\":\"1h\"}");
-    said->has_background = true;
+    messages->has_background = true;
     for (it = fa_json_iter(value); fa_json_next(&it, &key, &member);) {
         bool is_text = member.type == FA_JSON_STRING;
 
         if (fa_bytes_equal(key, FA_LIT("reason")) && is_text) {
-            said->reason = fa_json_text(member, &said->job->arena);
+            messages->reason = fa_json_text(member, &messages->job->arena);
         } else if (fa_bytes_equal(key, FA_LIT("timeout")) &&
                    (is_text || member.type == FA_JSON_NUMBER)) {
-            const char *text = is_text
-                                   ? fa_json_text(member, &said->scratch)
-                                   : fa_arena_copy(&said->scratch, member.raw.ptr, member.raw.len);
+            const char *text =
+                is_text ? fa_json_text(member, &messages->scratch)
+                        : fa_arena_copy(&messages->scratch, member.raw.ptr, member.raw.len);
             enum faina_code code =
-                fa_duration_parse(text, "background.timeout", &said->timeout_ms, &line->err);
+                fa_duration_parse(text, "background.timeout", &messages->timeout_ms, &line->err);
 
             if (code != FAINA_OK)
                 return code;
@@ -156,7 +156,7 @@ static enum faina_code read_background(struct line *line, struct fa_json value)
 static enum faina_code read_error_member(struct line *line, struct fa_bytes key,
                                          struct fa_json member)
 {
-    struct fa_arena *arena = &line->said->job->arena;
+    struct fa_arena *arena = &line->messages->job->arena;
     bool is_text = member.type == FA_JSON_STRING;
     bool is_bool = member.type == FA_JSON_TRUE || member.type == FA_JSON_FALSE;
 
@@ -180,7 +180,7 @@ static enum faina_code read_error_member(struct line *line, struct fa_bytes key,
 
 static enum faina_code read_error(struct line *line, struct fa_json value)
 {
-    struct fa_handler_messages *said = line->said;
+    struct fa_handler_messages *messages = line->messages;
     enum faina_code code = FAINA_OK;
     struct fa_json_iter it;
     struct fa_bytes key;
@@ -189,7 +189,7 @@ static enum faina_code read_error(struct line *line, struct fa_json value)
     line->failure = (struct faina_failure){0};
     line->has_retryable = false;
     if (value.type == FA_JSON_STRING)
-        line->failure.message = fa_json_text(value, &said->job->arena);
+        line->failure.message = fa_json_text(value, &messages->job->arena);
     else if (value.type != FA_JSON_OBJECT)
         return refuse(line, "error must be a string, or an object with a message");
     else
@@ -200,24 +200,24 @@ static enum faina_code read_error(struct line *line, struct fa_json value)
         code = fa_check_failure(&line->failure, &line->err);
     if (code != FAINA_OK)
         return code;
-    said->has_error = true;
-    said->failure = line->failure;
-    said->has_retryable = line->has_retryable;
+    messages->has_error = true;
+    messages->failure = line->failure;
+    messages->has_retryable = line->has_retryable;
     return FAINA_OK;
 }
 
 static enum faina_code read_resource(struct line *line, struct fa_json value)
 {
-    struct fa_handler_messages *said = line->said;
-    struct fa_arena *arena = &said->job->arena;
+    struct fa_handler_messages *messages = line->messages;
+    struct fa_arena *arena = &messages->job->arena;
     enum faina_code code;
 
     if (value.type != FA_JSON_STRING)
         return refuse(line, "resource must be a string");
-    if (!said->require)
-        said->require = fa_arena_zero(arena, 1, sizeof(*said->require));
-    code =
-        fa_require(said->require, arena, said->job->task, fa_json_text(value, arena), &line->err);
+    if (!messages->require)
+        messages->require = fa_arena_zero(arena, 1, sizeof(*messages->require));
+    code = fa_require(messages->require, arena, messages->job->task, fa_json_text(value, arena),
+                      &line->err);
     return code == FAINA_OVERLOADED ? FAINA_OK : code;
 }
 
@@ -244,7 +244,7 @@ static enum faina_code read_member(struct line *line, struct fa_bytes key, struc
         if (fa_bytes_equal(key, fa_str(members[i].name)))
             return members[i].read(line, value);
     }
-    name = fa_json_unescape(key, &line->said->scratch);
+    name = fa_json_unescape(key, &line->messages->scratch);
     nearest = fa_wire_nearest(name, names);
     return fa_error_set(&line->err, FAINA_INVALID_REQUEST, "unknown member \"%.100s\"%s%s%s", name,
                         nearest ? "; did you mean \"" : "", nearest ? nearest : "",
@@ -272,65 +272,68 @@ static enum faina_code read_line(struct line *line, struct fa_bytes text)
     return code;
 }
 
-void fa_handler_messages_add(struct fa_handler_messages *said, struct fa_bytes text)
+void fa_handler_messages_add(struct fa_handler_messages *messages, struct fa_bytes text)
 {
-    struct line line = {.said = said};
+    struct line line = {.messages = messages};
 
-    said->line_count++;
-    if (said->is_wrong || text.len == 0)
+    messages->line_count++;
+    if (messages->is_wrong || text.len == 0)
         return;
     fa_error_clear(&line.err);
     if (read_line(&line, text) != FAINA_OK)
-        fa_handler_messages_refuse(said, "line %zu on descriptor 3 makes no sense: %s",
-                                   said->line_count, line.err.message);
+        fa_handler_messages_refuse(messages, "line %zu on descriptor 3 makes no sense: %s",
+                                   messages->line_count, line.err.message);
     else if (line.has_report)
-        fa_job_report(said->job, &line.report);
-    fa_arena_reset(&said->scratch);
+        fa_job_report(messages->job, &line.report);
+    fa_arena_reset(&messages->scratch);
 }
 
 /* ------------------------------------------------------------------------------------------
  * The end
  */
 
-static struct fa_outcome complete(struct fa_handler_messages *said, const char *output)
+static struct fa_outcome complete(struct fa_handler_messages *messages, const char *output)
 {
     struct faina_error err;
-    size_t max = fa_job_output_max(said->job);
+    size_t max = fa_job_output_max(messages->job);
 
     fa_error_clear(&err);
     if (fa_check_json(output, max, "output", FAINA_INVALID_REQUEST, &err) != FAINA_OK)
-        return fa_outcome_fail(&said->job->arena, "bad_output", true,
+        return fa_outcome_fail(&messages->job->arena, "bad_output", true,
                                "the output can't be taken: %s; it begins: %s", err.message,
-                               fa_note_text(&said->job->arena, output, strnlen(output, SHOWN)));
+                               fa_note_text(&messages->job->arena, output, strnlen(output, SHOWN)));
     return (struct fa_outcome){.kind = FA_OUTCOME_COMPLETE, .output = output};
 }
 
-bool fa_handler_messages_requires(struct fa_handler_messages *said, struct fa_outcome *outcome)
+bool fa_handler_messages_requires(struct fa_handler_messages *messages, struct fa_outcome *outcome)
 {
-    return !said->is_wrong && said->require && fa_require_outcome(said->require, outcome);
+    return !messages->is_wrong && messages->require &&
+           fa_require_outcome(messages->require, outcome);
 }
 
-struct fa_outcome fa_handler_messages_outcome(struct fa_handler_messages *said, const char *output)
+struct fa_outcome fa_handler_messages_outcome(struct fa_handler_messages *messages,
+                                              const char *output)
 {
     struct fa_outcome outcome;
 
-    if (fa_handler_messages_requires(said, &outcome))
+    if (fa_handler_messages_requires(messages, &outcome))
         return outcome;
-    if (said->is_wrong)
-        return fa_outcome_fail(&said->job->arena, "protocol", true, "%s", said->wrong);
-    if (said->has_error)
-        return (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = said->failure};
-    if (said->has_background && said->subtask_count > 0)
-        return fa_outcome_fail(&said->job->arena, "protocol", true,
+    if (messages->is_wrong)
+        return fa_outcome_fail(&messages->job->arena, "protocol", true, "%s", messages->wrong);
+    if (messages->has_error)
+        return (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = messages->failure};
+    if (messages->has_background && messages->subtask_count > 0)
+        return fa_outcome_fail(&messages->job->arena, "protocol", true,
                                "an attempt can go on in the background or wait for subtasks, not "
                                "both");
-    if (said->has_background)
-        return (struct fa_outcome){
-            .kind = FA_OUTCOME_BACKGROUND, .reason = said->reason, .timeout_ms = said->timeout_ms};
-    if (said->subtask_count > 0)
+    if (messages->has_background)
+        return (struct fa_outcome){.kind = FA_OUTCOME_BACKGROUND,
+                                   .reason = messages->reason,
+                                   .timeout_ms = messages->timeout_ms};
+    if (messages->subtask_count > 0)
         return (struct fa_outcome){.kind = FA_OUTCOME_BLOCK,
-                                   .subtasks = said->subtasks,
-                                   .subtask_count = said->subtask_count,
-                                   .fail_fast = said->fail_fast};
-    return complete(said, output);
+                                   .subtasks = messages->subtasks,
+                                   .subtask_count = messages->subtask_count,
+                                   .fail_fast = messages->fail_fast};
+    return complete(messages, output);
 }

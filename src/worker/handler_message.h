@@ -36,18 +36,19 @@ struct fa_handler_messages {
     struct fa_require *require; /* in the job's arena; NULL: no resource was required */
 };
 
-void fa_handler_messages_init(struct fa_handler_messages *said, struct fa_job *job);
-void fa_handler_messages_finish(struct fa_handler_messages *said);
+void fa_handler_messages_init(struct fa_handler_messages *messages, struct fa_job *job);
+void fa_handler_messages_finish(struct fa_handler_messages *messages);
 /* Takes one line, without its newline. Progress is reported to the pool at once. */
-void fa_handler_messages_add(struct fa_handler_messages *said, struct fa_bytes line);
+void fa_handler_messages_add(struct fa_handler_messages *messages, struct fa_bytes line);
 /* Sets S1, unless it is set already. */
-void fa_handler_messages_refuse(struct fa_handler_messages *said, const char *format, ...)
+void fa_handler_messages_refuse(struct fa_handler_messages *messages, const char *format, ...)
     FA_PRINTF(2, 3);
 /* The outcome of an attempt that ended without an error, with this output (NULL: none; checked
  * here). It is a failure when a line or the output is invalid. */
-struct fa_outcome fa_handler_messages_outcome(struct fa_handler_messages *said, const char *output);
+struct fa_outcome fa_handler_messages_outcome(struct fa_handler_messages *messages,
+                                              const char *output);
 /* True: the handler required resources that its task lacks, so the attempt ends with *outcome,
  * whatever its exit code. */
-bool fa_handler_messages_requires(struct fa_handler_messages *said, struct fa_outcome *outcome);
+bool fa_handler_messages_requires(struct fa_handler_messages *messages, struct fa_outcome *outcome);
 
 #endif

@@ -6,17 +6,17 @@
 
 #define LINE_SIZE_MAX 2048
 
-void fa_report(const struct fa_reporter *teller, enum fa_log_level level, const char *format, ...)
+void fa_report(const struct fa_reporter *reporter, enum fa_log_level level, const char *format, ...)
 {
     char line[LINE_SIZE_MAX];
     va_list args;
 
-    if (!teller->write)
+    if (!reporter->write)
         return;
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    teller->write(teller->ctx, level, line);
+    reporter->write(reporter->ctx, level, line);
 }
 
 static void write_to_log(void *ctx, enum fa_log_level level, const char *text)

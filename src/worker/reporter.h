@@ -14,7 +14,7 @@ struct fa_reporter {
     void *ctx;
 };
 
-void fa_report(const struct fa_reporter *teller, enum fa_log_level level, const char *format, ...)
+void fa_report(const struct fa_reporter *reporter, enum fa_log_level level, const char *format, ...)
     FA_PRINTF(3, 4);
 /* Writes to a log, which must outlive it. */
 struct fa_reporter fa_reporter_of_log(const struct fa_log *log);

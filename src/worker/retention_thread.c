@@ -33,7 +33,7 @@ struct fa_retention_thread {
 struct round {
     struct fa_service *service;
     const struct fa_retention_settings *keep;
-    struct fa_retention_thread *keeper; /* NULL: fa_retention_round */
+    struct fa_retention_thread *retention; /* NULL: fa_retention_round */
     struct fa_archive *archive;
     struct fa_arena arena;
     size_t removed;
@@ -42,18 +42,19 @@ struct round {
 /* Pauses --------------------------------------------------------------------------------------- */
 
 /* False: the thread is to stop. */
-static bool pause_for(struct fa_retention_thread *keeper, int64_t us)
+static bool pause_for(struct fa_retention_thread *retention, int64_t us)
 {
     int64_t until_us = fa_clock_mono_us() + us;
     bool is_stopping;
 
-    if (!keeper)
+    if (!retention)
         return true;
-    pthread_mutex_lock(&keeper->mutex);
-    while (!keeper->is_stopping && fa_cond_wait_until(&keeper->cond, &keeper->mutex, until_us))
+    pthread_mutex_lock(&retention->mutex);
+    while (!retention->is_stopping &&
+           fa_cond_wait_until(&retention->cond, &retention->mutex, until_us))
         continue;
-    is_stopping = keeper->is_stopping;
-    pthread_mutex_unlock(&keeper->mutex);
+    is_stopping = retention->is_stopping;
+    pthread_mutex_unlock(&retention->mutex);
     return !is_stopping;
 }
 
@@ -138,7 +139,7 @@ static enum faina_code remove_rows(struct round *round, struct fa_expired_query 
         if (code == FAINA_OK && old.has_more) {
             int64_t took_us = fa_clock_mono_us() - begun_us;
 
-            if (!pause_for(round->keeper, took_us < PAUSE_US_MAX ? took_us : PAUSE_US_MAX))
+            if (!pause_for(round->retention, took_us < PAUSE_US_MAX ? took_us : PAUSE_US_MAX))
                 break;
         }
     }
@@ -169,7 +170,7 @@ static enum faina_code archive_day(struct round *round, struct fa_expired_day *d
             day->versions += old.items[i].version;
         day->tasks += (int64_t)old.count;
         query.after = old.after;
-        *is_stopped = !pause_for(round->keeper, 0);
+        *is_stopped = !pause_for(round->retention, 0);
     }
     return code;
 }
@@ -181,7 +182,7 @@ static enum faina_code drop_day(struct round *round, const struct fa_expired_day
     enum faina_code code = FAINA_OK;
 
     for (int i = 0; i < DROP_TRIES; i++) {
-        if (i > 0 && !pause_for(round->keeper, PAUSE_US_MAX))
+        if (i > 0 && !pause_for(round->retention, PAUSE_US_MAX))
             break;
         code = fa_service_expired_day_drop(round->service, day, err);
         if (code != FAINA_OVERLOADED)
@@ -253,10 +254,10 @@ static enum faina_code run_round(struct round *round, struct faina_error *err)
 
 static enum faina_code begin_round(struct fa_service *service,
                                    const struct fa_retention_settings *keep,
-                                   struct fa_retention_thread *keeper, size_t *removed,
+                                   struct fa_retention_thread *retention, size_t *removed,
                                    struct faina_error *err)
 {
-    struct round round = {.service = service, .keep = keep, .keeper = keeper};
+    struct round round = {.service = service, .keep = keep, .retention = retention};
     const struct fa_expired nothing = {0};
     enum faina_code code;
 
@@ -293,53 +294,54 @@ static int64_t round_ms(const struct fa_retention_settings *keep)
     return ms > ROUND_MS_MIN ? ms : ROUND_MS_MIN;
 }
 
-static void report_round(struct fa_retention_thread *keeper, enum faina_code code, size_t removed,
-                         const struct faina_error *err)
+static void report_round(struct fa_retention_thread *retention, enum faina_code code,
+                         size_t removed, const struct faina_error *err)
 {
-    const struct fa_reporter *log = &keeper->keep.log;
+    const struct fa_reporter *log = &retention->keep.log;
 
     if (removed > 0)
         fa_report(log, FA_LOG_INFO, "retention: %zu tasks %s", removed,
-                  keeper->folder ? "archived and removed" : "removed");
+                  retention->folder ? "archived and removed" : "removed");
     if (code == FAINA_OK) {
-        if (keeper->last_error[0] != '\0')
+        if (retention->last_error[0] != '\0')
             fa_report(log, FA_LOG_INFO, "retention works again");
-        keeper->last_error[0] = '\0';
+        retention->last_error[0] = '\0';
         return;
     }
     if (code == FAINA_CONFLICT || code == FAINA_OVERLOADED || code == FAINA_STORE_CLOSED ||
-        strcmp(keeper->last_error, err->message) == 0)
+        strcmp(retention->last_error, err->message) == 0)
         return; /* another node leads, the store is busy, or it is logged already */
     fa_report(log, FA_LOG_ERROR, "retention: nothing is removed, because %s", err->message);
-    snprintf(keeper->last_error, sizeof(keeper->last_error), "%s", err->message);
+    snprintf(retention->last_error, sizeof(retention->last_error), "%s", err->message);
 }
 
 static void *keeper_main(void *arg)
 {
-    struct fa_retention_thread *keeper = arg;
-    int64_t pause_us = round_ms(&keeper->keep) * 1000;
+    struct fa_retention_thread *retention = arg;
+    int64_t pause_us = round_ms(&retention->keep) * 1000;
 
     do {
         struct faina_error err = {0};
         size_t removed = 0;
-        enum faina_code code = begin_round(keeper->service, &keeper->keep, keeper, &removed, &err);
+        enum faina_code code =
+            begin_round(retention->service, &retention->keep, retention, &removed, &err);
 
-        report_round(keeper, code, removed, &err);
-    } while (pause_for(keeper, pause_us));
+        report_round(retention, code, removed, &err);
+    } while (pause_for(retention, pause_us));
     return NULL;
 }
 
-static enum faina_code start_thread(struct fa_retention_thread *keeper, struct faina_error *err)
+static enum faina_code start_thread(struct fa_retention_thread *retention, struct faina_error *err)
 {
     int rc;
 
-    pthread_mutex_init(&keeper->mutex, NULL);
-    fa_cond_init(&keeper->cond);
-    rc = pthread_create(&keeper->thread, NULL, keeper_main, keeper);
+    pthread_mutex_init(&retention->mutex, NULL);
+    fa_cond_init(&retention->cond);
+    rc = pthread_create(&retention->thread, NULL, keeper_main, retention);
     if (rc == 0)
         return FAINA_OK;
-    pthread_cond_destroy(&keeper->cond);
-    pthread_mutex_destroy(&keeper->mutex);
+    pthread_cond_destroy(&retention->cond);
+    pthread_mutex_destroy(&retention->mutex);
     return fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started: %s", strerror(rc));
 }
 
@@ -347,39 +349,39 @@ enum faina_code fa_retention_start(struct fa_retention_thread **out, struct fa_s
                                    const struct fa_retention_settings *keep,
                                    struct faina_error *err)
 {
-    struct fa_retention_thread *keeper;
+    struct fa_retention_thread *retention;
     enum faina_code code;
 
     if (fa_service_is_remote(service))
         return fa_error_set(
             err, FAINA_NOT_SUPPORTED,
             "tasks are removed where the engine is: give the server these settings");
-    keeper = fa_alloc_zero(1, sizeof(*keeper));
-    keeper->service = service;
-    keeper->keep = *keep;
-    keeper->folder = keep->archive ? strdup(keep->archive) : NULL;
-    keeper->keep.archive = keeper->folder;
-    code = start_thread(keeper, err);
+    retention = fa_alloc_zero(1, sizeof(*retention));
+    retention->service = service;
+    retention->keep = *keep;
+    retention->folder = keep->archive ? strdup(keep->archive) : NULL;
+    retention->keep.archive = retention->folder;
+    code = start_thread(retention, err);
     if (code == FAINA_OK) {
-        *out = keeper;
+        *out = retention;
     } else {
-        free(keeper->folder);
-        free(keeper);
+        free(retention->folder);
+        free(retention);
     }
     return code;
 }
 
-void fa_retention_stop(struct fa_retention_thread *keeper)
+void fa_retention_stop(struct fa_retention_thread *retention)
 {
-    if (!keeper)
+    if (!retention)
         return;
-    pthread_mutex_lock(&keeper->mutex);
-    keeper->is_stopping = true;
-    pthread_cond_signal(&keeper->cond);
-    pthread_mutex_unlock(&keeper->mutex);
-    pthread_join(keeper->thread, NULL);
-    pthread_cond_destroy(&keeper->cond);
-    pthread_mutex_destroy(&keeper->mutex);
-    free(keeper->folder);
-    free(keeper);
+    pthread_mutex_lock(&retention->mutex);
+    retention->is_stopping = true;
+    pthread_cond_signal(&retention->cond);
+    pthread_mutex_unlock(&retention->mutex);
+    pthread_join(retention->thread, NULL);
+    pthread_cond_destroy(&retention->cond);
+    pthread_mutex_destroy(&retention->mutex);
+    free(retention->folder);
+    free(retention);
 }

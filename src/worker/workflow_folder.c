@@ -201,13 +201,14 @@ static bool parse_definition(struct fa_workflows *workflows, struct entry *entry
                              struct fa_bytes text, enum fa_workflow_format format,
                              struct fa_arena *arena, const struct fa_workflow **out)
 {
-    struct fa_workflow_home home = {.ns = workflows->config.ns ? workflows->config.ns : "default"};
+    struct fa_workflow_target target = {.ns = workflows->config.ns ? workflows->config.ns
+                                                                   : "default"};
     struct fa_mistakes mistakes = {0};
     const struct entry *duplicate;
     struct faina_error err;
 
     fa_error_clear(&err);
-    if (fa_workflow_read(text, format, &home, arena, out, &mistakes, &err) == FAINA_OK) {
+    if (fa_workflow_read(text, format, &target, arena, out, &mistakes, &err) == FAINA_OK) {
         duplicate = find_duplicate(workflows, entry, (*out)->name);
         entry->has_duplicate = duplicate != NULL;
         if (!duplicate)

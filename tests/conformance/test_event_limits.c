@@ -45,7 +45,7 @@ static enum faina_code emit_code(struct fa_t *t, const struct faina_emit *event)
 static enum faina_code find_event(struct fa_t *t, const char *id)
 {
     return fa_t_run(t, &(struct fa_op){.kind = FA_OP_EMITTED_LIST,
-                                       .happened_query = &(struct fa_emitted_query){.id = id}});
+                                       .emitted_query = &(struct fa_emitted_query){.id = id}});
 }
 
 static int64_t count_of(struct fa_t *t, enum faina_status status)

@@ -59,10 +59,10 @@ static enum faina_code emit_code(struct fa_t *t, const struct faina_emit *event)
     return fa_t_run(t, &(struct fa_op){.kind = FA_OP_EMIT, .emit = event});
 }
 
-#define happened(t, ...) happened_code(t, &(struct fa_emitted_query){__VA_ARGS__})
+#define emitted_events(t, ...) happened_code(t, &(struct fa_emitted_query){__VA_ARGS__})
 static enum faina_code happened_code(struct fa_t *t, const struct fa_emitted_query *query)
 {
-    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_EMITTED_LIST, .happened_query = query});
+    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_EMITTED_LIST, .emitted_query = query});
 }
 
 static const struct fa_join_state *join_state(struct fa_t *t, const char *key)
@@ -284,8 +284,8 @@ static void test_emit__many_in_one_call(struct fa_t *t)
     task = fa_t_task(t, ops[3].emitted->tasks[1]);
     CHECK_STR(task->origin->workflow, "second");
     CHECK_STR(task->origin->trigger, "two");
-    CHECK_OK(t, happened(t, .limit = 10));
-    CHECK_INT(t->op.happened->count, 2);
+    CHECK_OK(t, emitted_events(t, .limit = 10));
+    CHECK_INT(t->op.emitted_events->count, 2);
 }
 
 /* An event finds those of many triggers that ask for its values, in the order of definitions. */
@@ -404,8 +404,8 @@ static void test_emit__bad_input(struct fa_t *t)
 
     for (size_t i = 0; i < FA_COUNT(bad); i++)
         CHECK_CODE(t, emit_code(t, &bad[i]), FAINA_INVALID_REQUEST);
-    CHECK_OK(t, happened(t));
-    CHECK_INT(t->op.happened->count, 0);
+    CHECK_OK(t, emitted_events(t));
+    CHECK_INT(t->op.emitted_events->count, 0);
 }
 
 static void test_emit__is_kept(struct fa_t *t)
@@ -415,25 +415,25 @@ static void test_emit__is_kept(struct fa_t *t)
                      .data = "{\"mimeType\":\"image/png\",\"hash\":\"h\"}"));
     CHECK_OK(t, emit(t, .type = "other", .id = "e2"));
     CHECK_OK(t, emit(t, .type = "other", .id = "e3"));
-    CHECK_OK(t, happened(t, .limit = 2));
-    CHECK_INT(t->op.happened->count, 2);
-    CHECK_STR(t->op.happened->items[0].id, "e1");
-    CHECK_STR(t->op.happened->items[1].id, "e2");
-    CHECK_OK(t, happened(t, .limit = 2, .cursor = t->op.happened->next_cursor));
-    CHECK_INT(t->op.happened->count, 1);
-    CHECK_STR(t->op.happened->items[0].id, "e3");
-    CHECK_STR(t->op.happened->next_cursor, NULL);
-    CHECK_OK(t, happened(t, .type = "other"));
-    CHECK_INT(t->op.happened->count, 2);
-    CHECK_OK(t, happened(t, .id = "e1"));
-    CHECK_STR(t->op.happened->items[0].type, "object.created");
-    CHECK_CODE(t, happened(t, .id = "nothing"), FAINA_NOT_FOUND);
-    CHECK_CODE(t, happened(t, .cursor = "nonsense"), FAINA_INVALID_REQUEST);
+    CHECK_OK(t, emitted_events(t, .limit = 2));
+    CHECK_INT(t->op.emitted_events->count, 2);
+    CHECK_STR(t->op.emitted_events->items[0].id, "e1");
+    CHECK_STR(t->op.emitted_events->items[1].id, "e2");
+    CHECK_OK(t, emitted_events(t, .limit = 2, .cursor = t->op.emitted_events->next_cursor));
+    CHECK_INT(t->op.emitted_events->count, 1);
+    CHECK_STR(t->op.emitted_events->items[0].id, "e3");
+    CHECK_STR(t->op.emitted_events->next_cursor, NULL);
+    CHECK_OK(t, emitted_events(t, .type = "other"));
+    CHECK_INT(t->op.emitted_events->count, 2);
+    CHECK_OK(t, emitted_events(t, .id = "e1"));
+    CHECK_STR(t->op.emitted_events->items[0].type, "object.created");
+    CHECK_CODE(t, emitted_events(t, .id = "nothing"), FAINA_NOT_FOUND);
+    CHECK_CODE(t, emitted_events(t, .cursor = "nonsense"), FAINA_INVALID_REQUEST);
 }
 
 static bool has_forgotten(struct fa_t *t, void *id)
 {
-    return happened(t, .id = id) == FAINA_NOT_FOUND;
+    return emitted_events(t, .id = id) == FAINA_NOT_FOUND;
 }
 
 static void test_emit__is_forgotten(struct fa_t *t)
@@ -474,7 +474,7 @@ static void test_ends__are_events(struct fa_t *t)
 
         CHECK_STR(task->origin->workflow, "ends");
         CHECK_INT(strncmp(task->origin->event_id, id, 36), 0);
-        CHECK_OK(t, happened(t, .id = task->origin->event_id));
+        CHECK_OK(t, emitted_events(t, .id = task->origin->event_id));
         if (cases[i].status == FAINA_COMPLETED) {
             CHECK_STR(input_member(t, made, "id"), fa_arena_printf(&t->arena, "\"%s\"", id));
             CHECK_STR(input_member(t, made, "made"), "true");

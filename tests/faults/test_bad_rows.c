@@ -273,7 +273,7 @@ struct received {
     char kind[32], name[64], reason[256];
 };
 
-static void on_facts(void *ctx, const struct fa_facts *facts)
+static void on_facts(void *ctx, const struct fa_commit_stats *facts)
 {
     struct received *received = ctx;
 

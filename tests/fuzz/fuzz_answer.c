@@ -60,7 +60,7 @@ static struct fa_op make_op(uint8_t choice, struct fa_arena *arena)
     if (op.kind == FA_OP_SUBMIT)
         op.submit = &submit;
     if (op.kind == FA_OP_EMITTED_LIST)
-        op.happened_query = &query;
+        op.emitted_query = &query;
     if (op.kind == FA_OP_WORKER_PUT) {
         op.worker.self = &worker;
         op.worker.held = held;

@@ -87,7 +87,7 @@ static void check_log(const char *cursor, struct fa_arena *arena)
 static void check_events(const char *cursor, struct fa_arena *arena)
 {
     struct fa_emitted_query query = {.cursor = cursor, .limit = 2};
-    struct fa_op op = {.kind = FA_OP_EMITTED_LIST, .happened_query = &query, .arena = arena};
+    struct fa_op op = {.kind = FA_OP_EMITTED_LIST, .emitted_query = &query, .arena = arena};
 
     (void)run(&op);
 }

@@ -19,7 +19,7 @@ static void require(bool claim)
 static const struct fa_workflow *check(struct fa_bytes text, enum fa_workflow_format format,
                                        struct fa_arena *arena)
 {
-    const struct fa_workflow_home home = {.ns = "default"};
+    const struct fa_workflow_target home = {.ns = "default"};
     const struct fa_workflow *workflow = NULL;
     struct fa_mistakes mistakes = {0};
     struct faina_error err = {0};

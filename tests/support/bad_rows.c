@@ -326,7 +326,7 @@ static void look_around(struct fa_t *t)
         CHECK((t->op.tokens->items[i].scopes & ~(unsigned)FA_SCOPE_READ) == 0 ||
                   strcmp(t->op.tokens->items[i].name, "v") == 0,
               "a damaged token allows more");
-    must(t, (struct fa_op){.kind = FA_OP_EMITTED_LIST, .happened_query = &happened});
+    must(t, (struct fa_op){.kind = FA_OP_EMITTED_LIST, .emitted_query = &happened});
     for (size_t i = 0; i < FA_COUNT(statuses); i++) {
         struct faina_query query = {.statuses = statuses[i], .limit = 100};
 

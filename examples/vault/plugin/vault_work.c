@@ -129,24 +129,24 @@ static void free_work(struct vault_work *work)
  * The task
  */
 
-enum standing { IS_HELD, IS_BACKGROUND, IS_OVER, IS_UNKNOWN };
+enum attempt_state { IS_HELD, IS_BACKGROUND, IS_OVER, IS_UNKNOWN };
 
 /* IS_HELD: the handler has returned, but the worker has not stored that yet. */
-static enum standing find_standing(const struct vault_work *work)
+static enum attempt_state find_attempt_state(const struct vault_work *work)
 {
     struct faina_task *task = NULL;
     enum faina_code code = faina_get(work->engine, work->task, &task, NULL);
-    enum standing standing = IS_OVER;
+    enum attempt_state state = IS_OVER;
 
     if (code != FAINA_OK)
         return code == FAINA_TASK_NOT_FOUND ? IS_OVER : IS_UNKNOWN;
     if (task->fence == work->fence && task->status == FAINA_BACKGROUND)
-        standing = IS_BACKGROUND;
+        state = IS_BACKGROUND;
     else if (task->fence == work->fence &&
              (task->status == FAINA_RUNNING || task->status == FAINA_CLAIMED))
-        standing = IS_HELD;
+        state = IS_HELD;
     faina_free(task);
-    return standing;
+    return state;
 }
 
 /* The listener for the end of the work: completes the task with `output`, or fails it with *err.
@@ -155,19 +155,19 @@ static bool end_task(const struct vault_work *work, const char *output,
                      const struct vault_error *err, bool waits)
 {
     const struct faina_by by = {.fence = work->fence};
-    enum standing standing;
+    enum attempt_state state;
 
     while (now_ms() < work->deadline_ms) {
         enum faina_code code = FAINA_OVERLOADED;
 
-        standing = find_standing(work);
-        if (standing == IS_OVER)
+        state = find_attempt_state(work);
+        if (state == IS_OVER)
             return true;
-        if (standing == IS_HELD && !waits)
+        if (state == IS_HELD && !waits)
             return false;
-        if (standing == IS_BACKGROUND && output)
+        if (state == IS_BACKGROUND && output)
             code = faina_complete(work->engine, work->task, &by, output, NULL, NULL);
-        else if (standing == IS_BACKGROUND)
+        else if (state == IS_BACKGROUND)
             code = faina_fail(work->engine, work->task, &by,
                               &(struct faina_failure){.message = err->message,
                                                       .kind = err->kind,
@@ -175,7 +175,7 @@ static bool end_task(const struct vault_work *work, const char *output,
                               NULL, NULL);
         if (code == FAINA_OK)
             return true;
-        sleep_ms(standing == IS_UNKNOWN ? AWAY_MS : POLL_MS);
+        sleep_ms(state == IS_UNKNOWN ? AWAY_MS : POLL_MS);
     }
     return false;
 }
@@ -194,7 +194,7 @@ bool vault_work_progress(struct vault_work *work, uint64_t done, uint64_t total,
     if (now > work->deadline_ms)
         return vault_fail(err, "timeout", "the work took longer than an hour");
     work->reported_ms = now;
-    switch (find_standing(work)) {
+    switch (find_attempt_state(work)) {
     case IS_OVER: /* W3 */
         return vault_fail(err, "cancelled", "the task has ended meanwhile");
     case IS_BACKGROUND:

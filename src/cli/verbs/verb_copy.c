@@ -57,7 +57,7 @@ static void show_progress(void *ctx, enum fa_copy_phase phase, const char *table
     note(display, table, done, total);
 }
 
-static const char *remark_on(const struct fa_copy_report *report)
+static const char *note_on(const struct fa_copy_report *report)
 {
     return report->is_resumed     ? ", resuming an interrupted copy"
            : report->is_restarted ? ", restarted because the source has changed"
@@ -84,7 +84,7 @@ static void print_text(struct fa_cli *cli, const struct fa_copy_report *report, 
     fa_table_finish(&table);
     fa_outf(cli, "copied %s from %s to %s in %.1f s%s; both sides are equal\n",
             fa_text_plural(&cli->arena, rows, "row"), report->from, report->to, seconds,
-            remark_on(report));
+            note_on(report));
 }
 
 static void print_json(struct fa_cli *cli, const struct fa_copy_report *report)

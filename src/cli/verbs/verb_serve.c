@@ -99,19 +99,19 @@ static int read_addresses(struct fa_cli *cli, struct fa_server_options *options)
 }
 
 /* The worker pool, the workflows folder and retention, which run in the same process. */
-struct companions {
+struct background_services {
     int64_t drain_ms, workers;
     struct fa_runtime_config pool;
     struct fa_retention_settings keep;
     struct fa_workflows *workflows;
-    struct fa_retention_thread *keeper;
+    struct fa_retention_thread *retention;
     const char *broker; /* its URL; NULL: none */
     struct fa_publisher *publisher;
 
     /* For the thread that waits for a second signal. */
     pthread_mutex_t mutex;
     struct fa_runtime *runtime; /* while draining: guarded by the mutex */
-    atomic_bool is_hurried, is_down;
+    atomic_bool is_forced, is_down;
 };
 
 static const char *handlers_folder(void)
@@ -148,20 +148,20 @@ static int read_limits(struct fa_cli *cli, struct fa_server_options *options)
 }
 
 static int read_options(struct fa_cli *cli, struct fa_server_options *options,
-                        struct companions *companions)
+                        struct background_services *services)
 {
     int code;
 
-    companions->workers = default_workers();
-    code = fa_flag_int(cli, "workers", 0, 10000, &companions->workers);
+    services->workers = default_workers();
+    code = fa_flag_int(cli, "workers", 0, 10000, &services->workers);
     if (code == FA_EXIT_OK)
-        code = fa_flag_duration(cli, "drain", &companions->drain_ms);
+        code = fa_flag_duration(cli, "drain", &services->drain_ms);
     if (code == FA_EXIT_OK)
-        code = fa_cli_pool_read(cli, &companions->pool);
+        code = fa_cli_pool_read(cli, &services->pool);
     if (code == FA_EXIT_OK)
-        code = fa_cli_retention_read(cli, &companions->keep);
+        code = fa_cli_retention_read(cli, &services->keep);
     if (code == FA_EXIT_OK)
-        code = fa_cli_broker_url(cli, &companions->broker);
+        code = fa_cli_broker_url(cli, &services->broker);
     if (code == FA_EXIT_OK)
         code =
             fa_flag_int(cli, "input-max", 1, FA_INPUT_SIZE_CEILING, &cli->options.input_size_max);
@@ -319,19 +319,18 @@ static const struct faina_error *refuse_remote(struct fa_cli *cli, struct faina_
 
 /* The pool for the handlers folder, which may be created later; none without workers. */
 static enum faina_code start_workers(struct fa_cli *cli, const struct fa_log *log,
-                                     const char *beside, struct companions *companions,
+                                     const char *beside, struct background_services *services,
                                      struct faina_error *err)
 {
-    struct fa_runtime_config *config = &companions->pool;
+    struct fa_runtime_config *config = &services->pool;
 
-    config->concurrency = (int)companions->workers;
+    config->concurrency = (int)services->workers;
     config->handlers = handlers_folder();
     config->owns_process = true;
     config->plugin_url = fa_share_plugin_url(cli, beside);
     config->log = fa_reporter_of_log(log);
-    return companions->workers > 0
-               ? fa_runtime_start(&companions->runtime, cli->service, config, err)
-               : FAINA_OK;
+    return services->workers > 0 ? fa_runtime_start(&services->runtime, cli->service, config, err)
+                                 : FAINA_OK;
 }
 
 /* The workflows folder, which may be created later. */
@@ -349,39 +348,40 @@ static enum faina_code watch_workflows(struct fa_cli *cli, const struct fa_log *
     return fa_workflows_create(out, cli->service, &config, err);
 }
 
-static void stop_workers(struct companions *companions)
+static void stop_workers(struct background_services *services)
 {
-    struct fa_runtime *runtime = companions->runtime;
+    struct fa_runtime *runtime = services->runtime;
 
     if (runtime)
-        fa_runtime_stop(runtime, companions->drain_ms);
-    pthread_mutex_lock(&companions->mutex);
-    companions->runtime = NULL;
-    pthread_mutex_unlock(&companions->mutex);
+        fa_runtime_stop(runtime, services->drain_ms);
+    pthread_mutex_lock(&services->mutex);
+    services->runtime = NULL;
+    pthread_mutex_unlock(&services->mutex);
     fa_runtime_destroy(runtime);
 }
 
-static enum faina_code start_companions(struct fa_cli *cli, const struct fa_log *log,
-                                        const char *beside, struct companions *companions,
-                                        struct faina_error *err)
+static enum faina_code start_background_services(struct fa_cli *cli, const struct fa_log *log,
+                                                 const char *beside,
+                                                 struct background_services *services,
+                                                 struct faina_error *err)
 {
-    enum faina_code code = start_workers(cli, log, beside, companions, err);
+    enum faina_code code = start_workers(cli, log, beside, services, err);
 
-    companions->keep.log = fa_reporter_of_log(log);
+    services->keep.log = fa_reporter_of_log(log);
     if (code == FAINA_OK)
-        code = fa_cli_publisher_start(cli, companions->broker, &companions->keep.log,
-                                      &companions->publisher, err);
+        code = fa_cli_publisher_start(cli, services->broker, &services->keep.log,
+                                      &services->publisher, err);
     return code == FAINA_OK
-               ? fa_cli_retention_start(cli, &companions->keep, &companions->keeper, err)
+               ? fa_cli_retention_start(cli, &services->keep, &services->retention, err)
                : code;
 }
 
-static void stop_companions(struct companions *companions)
+static void stop_background_services(struct background_services *services)
 {
-    fa_workflows_destroy(companions->workflows);
-    stop_workers(companions);
-    fa_retention_stop(companions->keeper);
-    fa_publisher_stop(companions->publisher);
+    fa_workflows_destroy(services->workflows);
+    stop_workers(services);
+    fa_retention_stop(services->retention);
+    fa_publisher_stop(services->publisher);
 }
 
 /* On a second signal running handlers are stopped and slow clients are disconnected. A signal that
@@ -389,37 +389,37 @@ static void stop_companions(struct companions *companions)
 static void *wait_for_second_signal(void *arg)
 {
     int64_t from_us = fa_clock_mono_us() + SAME_SIGNAL_MS * 1000;
-    struct companions *companions = arg;
+    struct background_services *services = arg;
     sigset_t signals;
 
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
-    while (!atomic_load(&companions->is_down)) {
+    while (!atomic_load(&services->is_down)) {
         if (sigwaitinfo(&signals, NULL) < 0 || fa_clock_mono_us() < from_us ||
-            atomic_load(&companions->is_down))
+            atomic_load(&services->is_down))
             continue;
-        atomic_store(&companions->is_hurried, true);
-        pthread_mutex_lock(&companions->mutex);
-        if (companions->runtime)
-            fa_runtime_end_grace(companions->runtime);
-        pthread_mutex_unlock(&companions->mutex);
+        atomic_store(&services->is_forced, true);
+        pthread_mutex_lock(&services->mutex);
+        if (services->runtime)
+            fa_runtime_end_grace(services->runtime);
+        pthread_mutex_unlock(&services->mutex);
     }
     return NULL;
 }
 
-static void shut_down(struct fa_server *server, struct companions *companions,
+static void shut_down(struct fa_server *server, struct background_services *services,
                       const struct fa_log *log)
 {
     pthread_t thread;
-    bool has_thread = pthread_create(&thread, NULL, wait_for_second_signal, companions) == 0;
+    bool has_thread = pthread_create(&thread, NULL, wait_for_second_signal, services) == 0;
 
     FA_LOG(log, FA_LOG_INFO, "stopping: finishing what runs; a second signal ends it at once",
            {NULL, NULL});
-    stop_companions(companions);
-    if (!fa_server_stop(server, companions->drain_ms, &companions->is_hurried))
+    stop_background_services(services);
+    if (!fa_server_stop(server, services->drain_ms, &services->is_forced))
         FA_LOG(log, FA_LOG_WARN, "some clients were disconnected", {NULL, NULL});
-    atomic_store(&companions->is_down, true);
+    atomic_store(&services->is_down, true);
     if (has_thread) {
         pthread_kill(thread, SIGTERM);
         pthread_join(thread, NULL);
@@ -427,7 +427,7 @@ static void shut_down(struct fa_server *server, struct companions *companions,
 }
 
 static int serve(struct fa_cli *cli, struct fa_server_options *options,
-                 struct companions *companions)
+                 struct background_services *services)
 {
     struct fa_server *server;
     struct faina_error err;
@@ -450,19 +450,19 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options,
     fa_cli_log_source(cli, options->log);
     options->beside = fa_share_address(cli, options->log);
     /* Before the first event can be emitted. */
-    if (watch_workflows(cli, options->log, &companions->workflows, &err) != FAINA_OK)
+    if (watch_workflows(cli, options->log, &services->workflows, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
     if (fa_server_start(&server, cli->service, options, &err) != FAINA_OK) {
-        stop_companions(companions);
+        stop_background_services(services);
         return fa_cli_fail(cli, &err);
     }
-    if (start_companions(cli, options->log, options->beside, companions, &err) != FAINA_OK) {
-        stop_companions(companions);
+    if (start_background_services(cli, options->log, options->beside, services, &err) != FAINA_OK) {
+        stop_background_services(services);
         fa_server_stop(server, 0, NULL);
         return fa_cli_fail(cli, &err);
     }
     fa_share_advertise(cli, server, options->beside);
-    init_node(&node, companions->pool.worker_id, companions->runtime ? NULL : cli->service);
+    init_node(&node, services->pool.worker_id, services->runtime ? NULL : cli->service);
     send_heartbeat(&node, options->log);
     log_addresses(cli, server, options);
     notify("READY=1\nSTATUS=Serving");
@@ -470,7 +470,7 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options,
     notify("STOPPING=1");
     sign_off(&node);
     fa_service_advertise(cli->service, NULL);
-    shut_down(server, companions, options->log);
+    shut_down(server, services, options->log);
     fa_cli_close(cli);
     FA_LOG(options->log, FA_LOG_INFO, "ended", {NULL, NULL});
     return FA_EXIT_OK;
@@ -480,8 +480,8 @@ int fa_verb_serve(struct fa_cli *cli)
 {
     int fds[FA_SERVER_LISTEN_MAX];
     struct fa_server_options options = {.sockets = fds};
-    struct companions companions = {.drain_ms = DRAIN_MS_DEFAULT,
-                                    .mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct background_services services = {.drain_ms = DRAIN_MS_DEFAULT,
+                                           .mutex = PTHREAD_MUTEX_INITIALIZER};
     struct fa_log log;
     int code;
 
@@ -498,6 +498,6 @@ int fa_verb_serve(struct fa_cli *cli)
     if (!fa_log_init(&log, getenv("FAINA_LOG")))
         return fa_cli_usage(cli, "FAINA_LOG must be error, warn, info or debug");
     options.log = &log;
-    code = read_options(cli, &options, &companions);
-    return code == FA_EXIT_OK ? serve(cli, &options, &companions) : code;
+    code = read_options(cli, &options, &services);
+    return code == FA_EXIT_OK ? serve(cli, &options, &services) : code;
 }

@@ -73,9 +73,9 @@ static int wait_for(struct fa_cli *cli, const char *id, int64_t timeout_ms)
     if (code == FA_EXIT_OK && fa_cli_wants_json(cli)) {
         fa_print_task_json(cli, task);
     } else if (code == FA_EXIT_OK && (cli->err_is_tty || task->status != FAINA_COMPLETED)) {
-        const char *remark = fa_print_remark(&arena, task);
-        fa_cli_note(cli, "%s%s%s%s", faina_status_name(task->status), remark[0] ? " (" : "", remark,
-                    remark[0] ? ")" : "");
+        const char *note = fa_print_note(&arena, task);
+        fa_cli_note(cli, "%s%s%s%s", faina_status_name(task->status), note[0] ? " (" : "", note,
+                    note[0] ? ")" : "");
     }
     if (code == FA_EXIT_OK && task->status != FAINA_COMPLETED)
         code = FA_EXIT_FAILURE;

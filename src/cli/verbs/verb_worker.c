@@ -42,12 +42,12 @@ struct worker {
     int64_t grace_ms, idle_ms;
     struct fa_retention_settings keep;
     struct fa_runtime *runtime;
-    struct fa_retention_thread *keeper;
+    struct fa_retention_thread *retention;
     const char *broker; /* its URL; NULL: none */
     struct fa_publisher *publisher;
     struct fa_consumer *consumer; /* with --broker-queue */
     struct fa_server *server;     /* NULL: this process owns no file */
-    atomic_bool is_stopped, is_hurried;
+    atomic_bool is_stopped, is_forced;
 };
 
 static const char *handlers_folder(struct fa_cli *cli)
@@ -164,9 +164,9 @@ static int wait_for_end(const struct worker *worker, const sigset_t *signals)
     }
 }
 
-static void log_facts(void *ctx, const struct fa_facts *facts)
+static void log_damage(void *ctx, const struct fa_commit_stats *stats)
 {
-    fa_server_log_damage(&((struct worker *)ctx)->log, facts);
+    fa_server_log_damage(&((struct worker *)ctx)->log, stats);
 }
 
 /* Starts retention, the server for other processes, and the pool. */
@@ -174,13 +174,13 @@ static enum faina_code begin(struct fa_cli *cli, struct worker *worker, struct f
 {
     const struct fa_server_options options = {.beside = fa_share_address(cli, &worker->log),
                                               .log = &worker->log};
-    enum faina_code code = fa_cli_retention_start(cli, &worker->keep, &worker->keeper, err);
+    enum faina_code code = fa_cli_retention_start(cli, &worker->keep, &worker->retention, err);
 
     if (code == FAINA_OK && options.beside)
         code = fa_server_start(&worker->server, cli->service, &options, err);
     if (code == FAINA_OK && !worker->server) {
         worker->service = cli->service;
-        worker->listener = (struct fa_listener){.count = log_facts, .ctx = worker};
+        worker->listener = (struct fa_listener){.count = log_damage, .ctx = worker};
         worker->is_listening = fa_service_listen(cli->service, &worker->listener);
     }
     worker->config.plugin_url = fa_share_plugin_url(cli, options.beside);
@@ -210,17 +210,17 @@ static void end(struct worker *worker)
 {
     if (worker->is_listening)
         fa_service_unlisten(worker->service, &worker->listener);
-    fa_retention_stop(worker->keeper);
+    fa_retention_stop(worker->retention);
     fa_publisher_stop(worker->publisher);
-    if (worker->server && !fa_server_stop(worker->server, CLIENTS_DRAIN_MS, &worker->is_hurried))
+    if (worker->server && !fa_server_stop(worker->server, CLIENTS_DRAIN_MS, &worker->is_forced))
         fa_report(&worker->config.log, FA_LOG_WARN, "some clients were disconnected");
     fa_runtime_destroy(worker->runtime);
     fa_consumer_destroy(worker->consumer);
 }
 
-static void hurry(struct worker *worker)
+static void force_stop(struct worker *worker)
 {
-    atomic_store(&worker->is_hurried, true);
+    atomic_store(&worker->is_forced, true);
     fa_runtime_end_grace(worker->runtime);
 }
 
@@ -235,7 +235,7 @@ static void stop(struct worker *worker, const sigset_t *signals)
     }
     while (!atomic_load(&worker->is_stopped))
         if (sigwaitinfo(signals, NULL) != SIGUSR1 && !atomic_load(&worker->is_stopped))
-            hurry(worker);
+            force_stop(worker);
     pthread_join(thread, NULL);
 }
 

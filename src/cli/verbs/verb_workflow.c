@@ -68,7 +68,7 @@ static int read_definition(struct fa_cli *cli, const char *file, struct fa_bytes
 int fa_workflow_load(struct fa_cli *cli, const char *file, struct fa_bytes *text, bool *is_yaml,
                      const struct fa_workflow **out)
 {
-    struct fa_workflow_home home = {.ns = cli->ns};
+    struct fa_workflow_target target = {.ns = cli->ns};
     enum fa_workflow_format format = FA_WORKFLOW_JSON;
     struct fa_mistakes mistakes = {0};
     struct faina_error err = {0};
@@ -80,7 +80,7 @@ int fa_workflow_load(struct fa_cli *cli, const char *file, struct fa_bytes *text
     if (strcmp(file, "-") == 0)
         file = "stdin";
     *is_yaml = format == FA_WORKFLOW_YAML;
-    if (fa_workflow_read(*text, format, &home, &cli->arena, out, &mistakes, &err) == FAINA_OK)
+    if (fa_workflow_read(*text, format, &target, &cli->arena, out, &mistakes, &err) == FAINA_OK)
         return FA_EXIT_OK;
     fa_cli_note(cli, "faina: %s is not a valid workflow", file);
     for (size_t i = 0; i < mistakes.count; i++)

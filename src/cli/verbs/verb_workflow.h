@@ -15,7 +15,7 @@ const struct fa_workflow *fa_workflow_of(struct fa_cli *cli,
                                          const struct fa_stored_workflow *stored);
 
 /* The rounds that a join would have had with the ended tasks since then. */
-struct fa_join_trial {
+struct fa_join_replay {
     int64_t ends; /* of tasks that have a key */
     int64_t fired, failed, dropped;
     int64_t waiting;     /* rounds that haven't ended */
@@ -23,6 +23,6 @@ struct fa_join_trial {
 };
 /* Lists the tasks, replays their ends, and with -o jsonl prints each task that would be created. */
 FA_MUST_CHECK int fa_join_play(struct fa_cli *cli, const struct fa_join *join, int64_t since_us,
-                               struct fa_join_trial *out);
+                               struct fa_join_replay *out);
 
 #endif

@@ -23,10 +23,10 @@ struct end {
     struct fa_json task;
 };
 
-struct play {
+struct replay {
     struct fa_cli *cli;
     const struct fa_join *join;
-    struct fa_join_trial *trial;
+    struct fa_join_replay *result;
     struct fa_arena arena; /* of all ends */
     struct end *ends;
     size_t count, size;
@@ -41,7 +41,7 @@ struct play {
  * Ends
  */
 
-static struct fa_json copy_task(struct play *play, const struct faina_task *task)
+static struct fa_json copy_task(struct replay *replay, const struct faina_task *task)
 {
     struct fa_json_writer writer;
     struct fa_bytes json;
@@ -50,35 +50,35 @@ static struct fa_json copy_task(struct play *play, const struct faina_task *task
     fa_buf_init(&buf, SIZE_MAX / 2);
     fa_json_writer_init(&writer, &buf, 0);
     fa_wire_put_task(&writer, task);
-    json = (struct fa_bytes){fa_arena_copy(&play->arena, buf.ptr, buf.len), buf.len};
+    json = (struct fa_bytes){fa_arena_copy(&replay->arena, buf.ptr, buf.len), buf.len};
     fa_buf_finish(&buf);
     return fa_json_value(json);
 }
 
-static void add_end(struct play *play, size_t member, const struct faina_task *task)
+static void add_end(struct replay *replay, size_t member, const struct faina_task *task)
 {
     struct fa_buf key;
 
     fa_buf_init(&key, FA_JOIN_KEY_SIZE_MAX);
-    if (task->input && fa_join_key(play->join, fa_str(task->input), &key)) {
-        play->ends =
-            fa_arena_grow(&play->arena, play->ends, play->count, &play->size, sizeof(*play->ends));
-        play->ends[play->count++] =
+    if (task->input && fa_join_key(replay->join, fa_str(task->input), &key)) {
+        replay->ends = fa_arena_grow(&replay->arena, replay->ends, replay->count, &replay->size,
+                                     sizeof(*replay->ends));
+        replay->ends[replay->count++] =
             (struct end){.at_us = task->completed_us,
                          .member = member,
-                         .key = fa_arena_copy(&play->arena, key.ptr, key.len),
+                         .key = fa_arena_copy(&replay->arena, key.ptr, key.len),
                          .is_good = task->status == FAINA_COMPLETED,
-                         .task = copy_task(play, task)};
+                         .task = copy_task(replay, task)};
     }
     fa_buf_finish(&key);
 }
 
 /* The ends of one type. */
-static int find_ends(struct play *play, size_t member, int64_t since_us)
+static int find_ends(struct replay *replay, size_t member, int64_t since_us)
 {
     struct faina_query query = {
-        .ns = play->cli->ns,
-        .type = play->join->task_types[member],
+        .ns = replay->cli->ns,
+        .type = replay->join->task_types[member],
         .statuses = 1u << FAINA_COMPLETED | 1u << FAINA_FAILED | 1u << FAINA_DEAD_LETTER |
                     1u << FAINA_CANCELLED,
         .created_after_us = since_us,
@@ -91,10 +91,10 @@ static int find_ends(struct play *play, size_t member, int64_t since_us)
         struct fa_arena page = {0};
         struct fa_op op = {.kind = FA_OP_LIST, .query = &query, .arena = &page};
 
-        code = fa_cli_run(play->cli, &op);
+        code = fa_cli_run(replay->cli, &op);
         query.cursor = NULL;
         for (size_t i = 0; code == FA_EXIT_OK && i < op.tasks->count; i++)
-            add_end(play, member, &op.tasks->items[i]);
+            add_end(replay, member, &op.tasks->items[i]);
         if (code == FA_EXIT_OK && op.tasks->next_cursor) {
             snprintf(cursor, sizeof(cursor), "%s", op.tasks->next_cursor);
             query.cursor = cursor;
@@ -120,118 +120,118 @@ static int compare_ends(const void *a, const void *b)
  * Rounds
  */
 
-static void print_fire(struct play *play, const char *key, const char *task, const char *error)
+static void print_fire(struct replay *replay, const char *key, const char *task, const char *error)
 {
     struct fa_out_json json;
 
-    if (play->cli->format != FA_CLI_JSONL)
+    if (replay->cli->format != FA_CLI_JSONL)
         return;
-    fa_out_json_begin(play->cli, &json);
+    fa_out_json_begin(replay->cli, &json);
     fa_json_begin_object(&json.writer);
-    fa_json_set_str(&json.writer, "join", play->join->name);
+    fa_json_set_str(&json.writer, "join", replay->join->name);
     fa_json_set_raw(&json.writer, "key", key);
     fa_json_set_raw(&json.writer, "task", task);
     fa_json_set_str(&json.writer, "error", error);
     fa_json_end_object(&json.writer);
-    fa_out_json_end(play->cli, &json);
+    fa_out_json_end(replay->cli, &json);
 }
 
-static void fire(struct play *play, const char *key)
+static void fire(struct replay *replay, const char *key)
 {
     struct fa_json tasks[FA_JOIN_TYPES_MAX] = {{0}};
     struct fa_template_members members = {.key = fa_json_value(fa_str(key)), .tasks = tasks};
     struct faina_error err = {0};
     struct fa_buf buf;
 
-    for (size_t i = 0; i < play->join->task_type_count; i++)
-        if (play->members[i])
-            tasks[i] = play->members[i]->task;
+    for (size_t i = 0; i < replay->join->task_type_count; i++)
+        if (replay->members[i])
+            tasks[i] = replay->members[i]->task;
     fa_buf_init(&buf, FA_INPUT_SIZE_CEILING);
-    if (fa_template_render(play->join->task, fa_template_lookup_members, &members, &buf, &err) ==
+    if (fa_template_render(replay->join->task, fa_template_lookup_members, &members, &buf, &err) ==
         FAINA_OK) {
-        play->trial->fired++;
-        print_fire(play, key, buf.ptr, NULL);
+        replay->result->fired++;
+        print_fire(replay, key, buf.ptr, NULL);
     } else {
-        play->trial->failed++;
-        if (!play->trial->failure)
-            play->trial->failure = fa_arena_strdup(&play->cli->arena, err.message);
-        print_fire(play, key, NULL, err.message);
+        replay->result->failed++;
+        if (!replay->result->failure)
+            replay->result->failure = fa_arena_strdup(&replay->cli->arena, err.message);
+        print_fire(replay, key, NULL, err.message);
     }
     fa_buf_finish(&buf);
 }
 
-static void end_round(struct play *play, const char *key)
+static void end_round(struct replay *replay, const char *key)
 {
     bool is_good = true;
 
-    for (size_t i = 0; i < play->join->task_type_count; i++)
-        is_good &= play->members[i] && play->members[i]->is_good;
-    if (is_good || play->join->on_failure == FA_JOIN_FIRE)
-        fire(play, key);
+    for (size_t i = 0; i < replay->join->task_type_count; i++)
+        is_good &= replay->members[i] && replay->members[i]->is_good;
+    if (is_good || replay->join->on_failure == FA_JOIN_FIRE)
+        fire(replay, key);
     else
-        play->trial->dropped++;
-    memset(play->members, 0, sizeof(play->members));
-    play->first_us = 0;
+        replay->result->dropped++;
+    memset(replay->members, 0, sizeof(replay->members));
+    replay->first_us = 0;
 }
 
-static bool is_late(const struct play *play, int64_t at_us)
+static bool is_late(const struct replay *replay, int64_t at_us)
 {
-    return play->first_us != 0 && play->join->deadline_ms > 0 &&
-           at_us >= play->first_us + play->join->deadline_ms * 1000;
+    return replay->first_us != 0 && replay->join->deadline_ms > 0 &&
+           at_us >= replay->first_us + replay->join->deadline_ms * 1000;
 }
 
-static bool is_full(const struct play *play)
+static bool is_full(const struct replay *replay)
 {
-    for (size_t i = 0; i < play->join->task_type_count; i++)
-        if (!play->members[i])
+    for (size_t i = 0; i < replay->join->task_type_count; i++)
+        if (!replay->members[i])
             return false;
     return true;
 }
 
-static void play_end(struct play *play, const struct end *end)
+static void replay_end(struct replay *replay, const struct end *end)
 {
-    if (is_late(play, end->at_us))
-        end_round(play, end->key);
-    if (play->first_us == 0)
-        play->first_us = end->at_us;
-    play->members[end->member] = end;
-    if (is_full(play))
-        end_round(play, end->key);
+    if (is_late(replay, end->at_us))
+        end_round(replay, end->key);
+    if (replay->first_us == 0)
+        replay->first_us = end->at_us;
+    replay->members[end->member] = end;
+    if (is_full(replay))
+        end_round(replay, end->key);
 }
 
-static void play_all(struct play *play)
+static void replay_all(struct replay *replay)
 {
-    for (size_t i = 0; i < play->count; i++) {
-        const struct end *end = &play->ends[i];
-        bool is_last = i + 1 == play->count || strcmp(play->ends[i + 1].key, end->key) != 0;
+    for (size_t i = 0; i < replay->count; i++) {
+        const struct end *end = &replay->ends[i];
+        bool is_last = i + 1 == replay->count || strcmp(replay->ends[i + 1].key, end->key) != 0;
 
-        play_end(play, end);
-        if (!is_last || play->first_us == 0)
+        replay_end(replay, end);
+        if (!is_last || replay->first_us == 0)
             continue;
-        if (is_late(play, play->now_us)) {
-            end_round(play, end->key);
+        if (is_late(replay, replay->now_us)) {
+            end_round(replay, end->key);
         } else {
-            play->trial->waiting++;
-            memset(play->members, 0, sizeof(play->members));
-            play->first_us = 0;
+            replay->result->waiting++;
+            memset(replay->members, 0, sizeof(replay->members));
+            replay->first_us = 0;
         }
     }
 }
 
 int fa_join_play(struct fa_cli *cli, const struct fa_join *join, int64_t since_us,
-                 struct fa_join_trial *out)
+                 struct fa_join_replay *out)
 {
-    struct play play = {.cli = cli, .join = join, .trial = out, .now_us = fa_clock_now_us()};
+    struct replay replay = {.cli = cli, .join = join, .result = out, .now_us = fa_clock_now_us()};
     int code = FA_EXIT_OK;
 
-    *out = (struct fa_join_trial){0};
+    *out = (struct fa_join_replay){0};
     for (size_t i = 0; code == FA_EXIT_OK && i < join->task_type_count; i++)
-        code = find_ends(&play, i, since_us);
-    if (code == FA_EXIT_OK && play.count > 0) {
-        out->ends = (int64_t)play.count;
-        qsort(play.ends, play.count, sizeof(*play.ends), compare_ends);
-        play_all(&play);
+        code = find_ends(&replay, i, since_us);
+    if (code == FA_EXIT_OK && replay.count > 0) {
+        out->ends = (int64_t)replay.count;
+        qsort(replay.ends, replay.count, sizeof(*replay.ends), compare_ends);
+        replay_all(&replay);
     }
-    fa_arena_finish(&play.arena);
+    fa_arena_finish(&replay.arena);
     return code;
 }

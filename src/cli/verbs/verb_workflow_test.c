@@ -13,16 +13,17 @@
 #include "wire/wire_workflow.h"
 
 /* The result of a trigger for an event. */
-struct trial {
+struct match_result {
     bool is_match, has_failed;
     const char *clause; /* that decided; NULL: the trigger has no condition */
     const char *task;   /* JSON; the error message when it failed */
 };
 
-static struct trial try_trigger(struct fa_arena *arena, const struct fa_workflow_trigger *trigger,
-                                const struct fa_match_data *data)
+static struct match_result try_trigger(struct fa_arena *arena,
+                                       const struct fa_workflow_trigger *trigger,
+                                       const struct fa_match_data *data)
 {
-    struct trial trial = {.is_match = true};
+    struct match_result result = {.is_match = true};
     struct fa_match_verdict verdict;
     struct fa_json root = data->root;
     struct faina_error err = {0};
@@ -32,19 +33,20 @@ static struct trial try_trigger(struct fa_arena *arena, const struct fa_workflow
         struct fa_bytes source = fa_match_source(trigger->match);
 
         if (fa_match_run(trigger->match, data, &verdict, &err) != FAINA_OK)
-            return (struct trial){.has_failed = true, .task = fa_arena_strdup(arena, err.message)};
-        trial.is_match = verdict.is_match;
-        trial.clause = fa_arena_copy(arena, source.ptr + verdict.from, verdict.to - verdict.from);
+            return (struct match_result){.has_failed = true,
+                                         .task = fa_arena_strdup(arena, err.message)};
+        result.is_match = verdict.is_match;
+        result.clause = fa_arena_copy(arena, source.ptr + verdict.from, verdict.to - verdict.from);
     }
-    if (!trial.is_match)
-        return trial;
+    if (!result.is_match)
+        return result;
     fa_buf_init(&buf, FA_INPUT_SIZE_CEILING);
-    trial.has_failed =
+    result.has_failed =
         fa_template_render(trigger->task, fa_template_lookup_data, &root, &buf, &err) != FAINA_OK;
-    trial.task = trial.has_failed ? fa_arena_strdup(arena, err.message)
-                                  : fa_arena_copy(arena, buf.ptr, buf.len);
+    result.task = result.has_failed ? fa_arena_strdup(arena, err.message)
+                                    : fa_arena_copy(arena, buf.ptr, buf.len);
     fa_buf_finish(&buf);
-    return trial;
+    return result;
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -94,8 +96,9 @@ struct tally {
     const char *failure; /* the first */
 };
 
-static void print_trial(struct fa_cli *cli, const struct fa_emitted_event *event,
-                        const struct fa_workflow_trigger *trigger, const struct trial *trial)
+static void print_match_result(struct fa_cli *cli, const struct fa_emitted_event *event,
+                               const struct fa_workflow_trigger *trigger,
+                               const struct match_result *result)
 {
     struct fa_out_json json;
 
@@ -103,55 +106,55 @@ static void print_trial(struct fa_cli *cli, const struct fa_emitted_event *event
     fa_json_begin_object(&json.writer);
     fa_json_set_str(&json.writer, "eventId", event->id);
     fa_json_set_str(&json.writer, "trigger", trigger->name);
-    fa_json_set_raw(&json.writer, "task", trial->has_failed ? NULL : trial->task);
-    fa_json_set_str(&json.writer, "error", trial->has_failed ? trial->task : NULL);
+    fa_json_set_raw(&json.writer, "task", result->has_failed ? NULL : result->task);
+    fa_json_set_str(&json.writer, "error", result->has_failed ? result->task : NULL);
     fa_json_end_object(&json.writer);
     fa_out_json_end(cli, &json);
 }
 
-static void play_event(struct fa_cli *cli, const struct fa_workflow *workflow,
-                       const struct fa_emitted_event *event, struct tally *tallies,
-                       struct fa_arena *arena)
+static void replay_event(struct fa_cli *cli, const struct fa_workflow *workflow,
+                         const struct fa_emitted_event *event, struct tally *tallies,
+                         struct fa_arena *arena)
 {
     struct fa_match_data data;
 
     fa_match_data_init(&data, fa_str(event->data));
     for (size_t i = 0; i < workflow->trigger_count; i++) {
         const struct fa_workflow_trigger *trigger = &workflow->triggers[i];
-        struct trial trial;
+        struct match_result result;
 
         if (strcmp(trigger->on, event->type) != 0)
             continue;
-        trial = try_trigger(arena, trigger, &data);
+        result = try_trigger(arena, trigger, &data);
         tallies[i].events++;
-        tallies[i].matched += trial.is_match && !trial.has_failed;
-        tallies[i].failed += trial.has_failed;
-        if (trial.has_failed && !tallies[i].failure)
-            tallies[i].failure = fa_arena_strdup(&cli->arena, trial.task);
-        if (cli->format == FA_CLI_JSONL && (trial.is_match || trial.has_failed))
-            print_trial(cli, event, trigger, &trial);
+        tallies[i].matched += result.is_match && !result.has_failed;
+        tallies[i].failed += result.has_failed;
+        if (result.has_failed && !tallies[i].failure)
+            tallies[i].failure = fa_arena_strdup(&cli->arena, result.task);
+        if (cli->format == FA_CLI_JSONL && (result.is_match || result.has_failed))
+            print_match_result(cli, event, trigger, &result);
     }
 }
 
 static void print_join(struct fa_cli *cli, struct fa_table *table, const struct fa_join *join,
-                       const struct fa_join_trial *trial)
+                       const struct fa_join_replay *replay)
 {
     fa_table_add(table, FA_PLAIN, join->name);
     fa_table_add(table, FA_PLAIN,
                  fa_text_join(&cli->arena, join->task_types, join->task_type_count, ","));
-    fa_table_addf(table, "%lld", (long long)trial->ends);
-    fa_table_addf(table, "%lld", (long long)trial->fired);
-    fa_table_addf(table, "%lld", (long long)trial->failed);
-    fa_table_add(table, trial->failure ? FA_RED : FA_PLAIN,
-                 trial->failure ? trial->failure
-                 : trial->dropped + trial->waiting > 0
+    fa_table_addf(table, "%lld", (long long)replay->ends);
+    fa_table_addf(table, "%lld", (long long)replay->fired);
+    fa_table_addf(table, "%lld", (long long)replay->failed);
+    fa_table_add(table, replay->failure ? FA_RED : FA_PLAIN,
+                 replay->failure ? replay->failure
+                 : replay->dropped + replay->waiting > 0
                      ? fa_arena_printf(&cli->arena, "%lld dropped, %lld not complete",
-                                       (long long)trial->dropped, (long long)trial->waiting)
+                                       (long long)replay->dropped, (long long)replay->waiting)
                      : NULL);
 }
 
 static void print_tallies(struct fa_cli *cli, const struct fa_workflow *workflow,
-                          const struct tally *tallies, const struct fa_join_trial *joins)
+                          const struct tally *tallies, const struct fa_join_replay *joins)
 {
     static const struct fa_column columns[] = {
         {"TRIGGER", 0},
@@ -192,22 +195,22 @@ static void put_trigger(struct fa_json_writer *w, const struct fa_workflow_trigg
 }
 
 static void put_join(struct fa_json_writer *w, const struct fa_join *join,
-                     const struct fa_join_trial *trial)
+                     const struct fa_join_replay *replay)
 {
     fa_json_begin_object(w);
     fa_json_set_str(w, "name", join->name);
-    fa_json_set_int(w, "ends", trial->ends);
-    fa_json_set_int(w, "tasks", trial->fired);
-    fa_json_set_int(w, "failed", trial->failed);
-    fa_json_set_int(w, "dropped", trial->dropped);
-    fa_json_set_int(w, "notComplete", trial->waiting);
-    fa_json_set_str(w, "failure", trial->failure);
+    fa_json_set_int(w, "ends", replay->ends);
+    fa_json_set_int(w, "tasks", replay->fired);
+    fa_json_set_int(w, "failed", replay->failed);
+    fa_json_set_int(w, "dropped", replay->dropped);
+    fa_json_set_int(w, "notComplete", replay->waiting);
+    fa_json_set_str(w, "failure", replay->failure);
     fa_json_end_object(w);
 }
 
 /* The table as an object. */
 static void print_report(struct fa_cli *cli, const struct fa_workflow *workflow,
-                         const struct tally *tallies, const struct fa_join_trial *joins)
+                         const struct tally *tallies, const struct fa_join_replay *joins)
 {
     struct fa_out_json json;
     struct fa_json_writer *w = &json.writer;
@@ -230,21 +233,21 @@ static void print_report(struct fa_cli *cli, const struct fa_workflow *workflow,
 }
 
 /* A server sends no data of events for a token without the scope read. */
-static int check_data(struct fa_cli *cli, const struct fa_emitted_events *happened)
+static int check_data(struct fa_cli *cli, const struct fa_emitted_events *emitted_events)
 {
     struct faina_error err;
 
-    if (happened->count == 0 || !happened->items[0].redacted)
+    if (emitted_events->count == 0 || !emitted_events->items[0].redacted)
         return FA_EXIT_OK;
     fa_error_set(&err, FAINA_FORBIDDEN, "the data of events needs a token with the scope read");
     return fa_cli_fail(cli, &err);
 }
 
-static int play_back(struct fa_cli *cli, const struct fa_workflow *workflow, int64_t last_ms)
+static int replay(struct fa_cli *cli, const struct fa_workflow *workflow, int64_t last_ms)
 {
     struct tally *tallies =
         fa_arena_zero(&cli->arena, workflow->trigger_count + 1, sizeof(*tallies));
-    struct fa_join_trial *joins =
+    struct fa_join_replay *joins =
         fa_arena_zero(&cli->arena, workflow->join_count + 1, sizeof(*joins));
     int64_t since_us = fa_clock_now_us() - last_ms * 1000;
     struct fa_emitted_query query = {
@@ -254,16 +257,16 @@ static int play_back(struct fa_cli *cli, const struct fa_workflow *workflow, int
 
     do {
         struct fa_arena arena = {0};
-        struct fa_op op = {.kind = FA_OP_EMITTED_LIST, .happened_query = &query, .arena = &arena};
+        struct fa_op op = {.kind = FA_OP_EMITTED_LIST, .emitted_query = &query, .arena = &arena};
 
         code = fa_cli_run(cli, &op);
         query.cursor = NULL;
         if (code == FA_EXIT_OK)
-            code = check_data(cli, op.happened);
-        for (size_t i = 0; code == FA_EXIT_OK && i < op.happened->count; i++)
-            play_event(cli, workflow, &op.happened->items[i], tallies, &arena);
-        if (code == FA_EXIT_OK && op.happened->next_cursor) {
-            snprintf(cursor, sizeof(cursor), "%s", op.happened->next_cursor);
+            code = check_data(cli, op.emitted_events);
+        for (size_t i = 0; code == FA_EXIT_OK && i < op.emitted_events->count; i++)
+            replay_event(cli, workflow, &op.emitted_events->items[i], tallies, &arena);
+        if (code == FA_EXIT_OK && op.emitted_events->next_cursor) {
+            snprintf(cursor, sizeof(cursor), "%s", op.emitted_events->next_cursor);
             query.cursor = cursor;
         }
         fa_arena_finish(&arena);
@@ -312,7 +315,7 @@ int fa_verb_workflow_test(struct fa_cli *cli)
     if (code != FA_EXIT_OK)
         return code;
     if (fa_flag(cli, "last"))
-        return play_back(cli, workflow, last_ms);
+        return replay(cli, workflow, last_ms);
     print_valid(cli, workflow);
     return FA_EXIT_OK;
 }
@@ -324,16 +327,16 @@ int fa_verb_workflow_test(struct fa_cli *cli)
 struct reason {
     const struct fa_stored_workflow *stored;
     const struct fa_workflow_trigger *trigger;
-    struct trial trial;
+    struct match_result result;
 };
 
 static const char *outcome(const struct reason *reason)
 {
     if (!reason->stored->is_enabled)
         return "disabled";
-    if (reason->trial.has_failed)
+    if (reason->result.has_failed)
         return "failed";
-    return reason->trial.is_match ? "matched" : "not matched";
+    return reason->result.is_match ? "matched" : "not matched";
 }
 
 static void print_reasons(struct fa_cli *cli, const struct reason *reasons, size_t count)
@@ -344,19 +347,19 @@ static void print_reasons(struct fa_cli *cli, const struct reason *reasons, size
 
     fa_table_init(&table, columns, FA_COUNT(columns));
     for (size_t i = 0; i < count; i++) {
-        const struct trial *trial = &reasons[i].trial;
+        const struct match_result *result = &reasons[i].result;
 
         fa_table_add(&table, FA_PLAIN, reasons[i].stored->name);
         fa_table_add(&table, FA_PLAIN, reasons[i].trigger->name);
         fa_table_add(&table,
-                     trial->has_failed ? FA_RED
-                     : trial->is_match ? FA_GREEN
-                                       : FA_DIM,
+                     result->has_failed ? FA_RED
+                     : result->is_match ? FA_GREEN
+                                        : FA_DIM,
                      outcome(&reasons[i]));
         fa_table_add(&table, FA_PLAIN,
-                     trial->has_failed ? trial->task
-                     : trial->clause   ? trial->clause
-                                       : "it has no condition");
+                     result->has_failed ? result->task
+                     : result->clause   ? result->clause
+                                        : "it has no condition");
     }
     fa_table_print(&table, cli, 0);
     fa_table_finish(&table);
@@ -375,14 +378,14 @@ static void print_reasons_json(struct fa_cli *cli, const struct fa_emitted_event
     fa_json_key(w, "triggers");
     fa_json_begin_array(w);
     for (size_t i = 0; i < count; i++) {
-        const struct trial *trial = &reasons[i].trial;
+        const struct match_result *result = &reasons[i].result;
 
         fa_json_begin_object(w);
         fa_json_set_str(w, "workflow", reasons[i].stored->name);
         fa_json_set_str(w, "trigger", reasons[i].trigger->name);
         fa_json_set_str(w, "result", outcome(&reasons[i]));
-        fa_json_set_str(w, "decidedBy", trial->clause);
-        fa_json_set_str(w, "error", trial->has_failed ? trial->task : NULL);
+        fa_json_set_str(w, "decidedBy", result->clause);
+        fa_json_set_str(w, "error", result->has_failed ? result->task : NULL);
         fa_json_end_object(w);
     }
     fa_json_end_array(w);
@@ -418,7 +421,7 @@ static size_t find_reasons(struct fa_cli *cli, const struct fa_stored_workflows 
 int fa_verb_workflow_why(struct fa_cli *cli)
 {
     struct fa_emitted_query query = {.ns = cli->ns, .id = cli->args[0]};
-    struct fa_op event = {.kind = FA_OP_EMITTED_LIST, .happened_query = &query};
+    struct fa_op event = {.kind = FA_OP_EMITTED_LIST, .emitted_query = &query};
     struct fa_op workflows = {.kind = FA_OP_WORKFLOW_LIST, .workflow = {.ns = cli->ns}};
     struct reason *reasons;
     size_t count;
@@ -428,14 +431,14 @@ int fa_verb_workflow_why(struct fa_cli *cli)
         code = fa_cli_run(cli, &workflows);
     if (code != FA_EXIT_OK)
         return code;
-    code = check_data(cli, event.happened);
+    code = check_data(cli, event.emitted_events);
     if (code != FA_EXIT_OK)
         return code;
-    count = find_reasons(cli, workflows.workflows, &event.happened->items[0], &reasons);
+    count = find_reasons(cli, workflows.workflows, &event.emitted_events->items[0], &reasons);
     if (cli->format != FA_CLI_TABLE)
-        print_reasons_json(cli, &event.happened->items[0], reasons, count);
+        print_reasons_json(cli, &event.emitted_events->items[0], reasons, count);
     else if (count == 0)
-        fa_cli_note(cli, "No trigger is on %s.", event.happened->items[0].type);
+        fa_cli_note(cli, "No trigger is on %s.", event.emitted_events->items[0].type);
     else
         print_reasons(cli, reasons, count);
     return code;

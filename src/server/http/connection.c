@@ -563,7 +563,7 @@ void fa_connection_go_on(struct fa_connection *connection)
 {
     enum fa_connection_state before;
 
-    if (connection->state == FA_CONNECTION_RUNS && connection->req->waits == FA_REQUEST_IS_AWAKE)
+    if (connection->state == FA_CONNECTION_RUNS && connection->req->waits == FA_REQUEST_NOT_WAITING)
         fa_http_go_on(connection->req);
     do {
         before = connection->state;

@@ -361,7 +361,7 @@ static bool pass_work(struct fa_request *req, fa_posted_fn *work)
     req->waits = FA_REQUEST_WAITS;
     if (fa_post(req->server->post, &req->posted) == FAINA_OK)
         return true;
-    req->waits = FA_REQUEST_IS_AWAKE;
+    req->waits = FA_REQUEST_NOT_WAITING;
     req->posted.work = NULL;
     req->posted.is_long = false;
     return false;
@@ -418,7 +418,7 @@ static void run(struct fa_request *req)
             fa_http_on_hang_up(req);
         return;
     }
-    req->waits = FA_REQUEST_IS_AWAKE;
+    req->waits = FA_REQUEST_NOT_WAITING;
     fa_http_refuse(req, code);
     send_response(req);
 }
@@ -426,7 +426,7 @@ static void run(struct fa_request *req)
 void fa_http_on_hang_up(struct fa_request *req)
 {
     if (req->waits == FA_REQUEST_WAITS_FOR_WORK)
-        fa_post_give_up(req->server->post, &req->posted);
+        fa_post_cancel_claim(req->server->post, &req->posted);
 }
 
 /* ------------------------------------------------------------------------------------------

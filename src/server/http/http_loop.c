@@ -26,8 +26,8 @@
 /* The request goes on; or it ends, when its connection is closed (connection.h, N2). */
 static void wake(struct fa_request *req)
 {
-    assert(req->waits != FA_REQUEST_IS_AWAKE);
-    req->waits = FA_REQUEST_IS_AWAKE;
+    assert(req->waits != FA_REQUEST_NOT_WAITING);
+    req->waits = FA_REQUEST_NOT_WAITING;
     if (req->peer)
         fa_connection_go_on(req->peer);
     else

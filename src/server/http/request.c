@@ -131,7 +131,7 @@ void fa_request_destroy(struct fa_request *req)
     struct fa_server *server = req->server;
 
     if (!req->is_response_sent && has_claimed(req))
-        fa_post_give_back(server->post, &req->posted.ops[0]);
+        fa_post_release_claimed(server->post, &req->posted.ops[0]);
     if (req->has_file)
         close(req->file_fd);
     if (req->has_backup)
@@ -754,7 +754,7 @@ bool fa_request_unversioned(struct fa_request *req)
 
 const char *fa_request_namespace(const struct fa_request *req, const char *ns)
 {
-    return ns ? ns : fa_access_home(&req->grant);
+    return ns ? ns : fa_access_default_ns(&req->grant);
 }
 
 bool fa_request_may(struct fa_request *req, unsigned what)

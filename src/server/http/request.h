@@ -74,7 +74,7 @@ struct fa_request {
     bool stays;       /* its steps always run in the loop, even if it is large */
     void *data;       /* of the handler, across a run */
     enum { /* for its operations; of the loop's thread, also while a step runs in another one */
-           FA_REQUEST_IS_AWAKE,
+           FA_REQUEST_NOT_WAITING,
            FA_REQUEST_WAITS,
            FA_REQUEST_WAITS_FOR_WORK /* it is a waiting claim */
     } waits;

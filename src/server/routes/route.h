@@ -70,7 +70,7 @@ fa_handler fa_handle_crons, fa_handle_cron, fa_handle_cron_put, fa_handle_cron_d
 fa_handler fa_handle_workers, fa_handle_worker, fa_handle_worker_put, fa_handle_worker_delete,
     fa_handle_tokens, fa_handle_token_post, fa_handle_token_delete;
 /* ---- route_workflows.c ---- */
-fa_handler fa_handle_emit, fa_handle_happened, fa_handle_happening, fa_handle_workflows,
+fa_handler fa_handle_emit, fa_handle_emitted_events, fa_handle_emitted_event, fa_handle_workflows,
     fa_handle_workflow, fa_handle_workflow_put, fa_handle_workflow_delete,
     fa_handle_workflow_enable, fa_handle_workflow_disable, fa_handle_workflow_test, fa_handle_joins;
 /* ---- route_system.c ---- */

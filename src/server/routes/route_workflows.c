@@ -32,20 +32,20 @@ void fa_handle_emit(struct fa_request *req)
     fa_request_run(req, after_emit);
 }
 
-static void after_happened(struct fa_request *req)
+static void after_emitted_events(struct fa_request *req)
 {
-    const struct fa_emitted_events *happened = req->posted.ops[0].happened;
+    const struct fa_emitted_events *emitted_events = req->posted.ops[0].emitted_events;
     struct fa_json_writer *w;
 
     if (fa_request_refused(req))
         return;
     w = fa_response_items_begin(req);
-    for (size_t i = 0; i < happened->count; i++)
-        fa_wire_put_emitted_event(w, &happened->items[i]);
-    fa_response_items_end(req, happened->next_cursor);
+    for (size_t i = 0; i < emitted_events->count; i++)
+        fa_wire_put_emitted_event(w, &emitted_events->items[i]);
+    fa_response_items_end(req, emitted_events->next_cursor);
 }
 
-void fa_handle_happened(struct fa_request *req)
+void fa_handle_emitted_events(struct fa_request *req)
 {
     struct fa_emitted_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
     int64_t limit = 0;
@@ -57,26 +57,27 @@ void fa_handle_happened(struct fa_request *req)
         !fa_request_time(req, "since", &query->since_us))
         return;
     query->limit = (int)limit;
-    fa_request_op(req, FA_OP_EMITTED_LIST)->happened_query = query;
-    fa_request_run(req, after_happened);
+    fa_request_op(req, FA_OP_EMITTED_LIST)->emitted_query = query;
+    fa_request_run(req, after_emitted_events);
 }
 
-static void after_happening(struct fa_request *req)
+static void after_emitted_event(struct fa_request *req)
 {
     if (fa_request_refused(req))
         return;
-    fa_wire_put_emitted_event(fa_response_begin(req, 200), &req->posted.ops[0].happened->items[0]);
+    fa_wire_put_emitted_event(fa_response_begin(req, 200),
+                              &req->posted.ops[0].emitted_events->items[0]);
     fa_response_end(req);
 }
 
-void fa_handle_happening(struct fa_request *req)
+void fa_handle_emitted_event(struct fa_request *req)
 {
     struct fa_emitted_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
 
     query->ns = fa_request_namespace(req, fa_url_param(&req->url, "namespace"));
     query->id = req->part;
-    fa_request_op(req, FA_OP_EMITTED_LIST)->happened_query = query;
-    fa_request_run(req, after_happening);
+    fa_request_op(req, FA_OP_EMITTED_LIST)->emitted_query = query;
+    fa_request_run(req, after_emitted_event);
 }
 
 /* ------------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ struct fa_fleet_notification {
 };
 
 void fa_fleet_leave(struct fa_fleet *fleet); /* NULL is fine */
-void fa_fleet_notify(struct fa_fleet *fleet, const struct fa_fleet_notification *news);
+void fa_fleet_notify(struct fa_fleet *fleet, const struct fa_fleet_notification *notification);
 /* Inside a transaction that makes tasks ready: when no notification was sent for a moment, the
  * transaction sends it itself (*is_done), which is faster. At higher rates fa_fleet_notify gathers
  * them. */

@@ -66,7 +66,7 @@ struct fa_store {
 /* The owner of a file that can't be opened because of it. */
 struct fa_store_owner {
     bool must_exist;   /* given: a missing or empty file is not created */
-    bool is_guest;     /* given: an owner that is leaving will do, while it serves the file */
+    bool is_brief;     /* given: an owner that is leaving will do, while it serves the file */
     char address[160]; /* where it serves the file ("unix:/path/faina.db.sock"); "": nowhere */
     bool is_leaving;   /* the owner shuts down */
 };

@@ -241,7 +241,7 @@ struct read_plan {
 static void plan_reads(struct fa_unit *unit, struct fa_lane *const *lanes, const int64_t *wants,
                        size_t count, struct read_plan *out)
 {
-    bool is_lone = count == 1 && fa_db_has(unit->source.db, FA_DB_ROUND_TRIPS);
+    bool is_single_lane = count == 1 && fa_db_has(unit->source.db, FA_DB_ROUND_TRIPS);
 
     *out = (struct read_plan){new_read(unit, count, true), new_read(unit, count, false),
                               new_read(unit, count, false)};
@@ -250,7 +250,7 @@ static void plan_reads(struct fa_unit *unit, struct fa_lane *const *lanes, const
         out->ranged.ranges[out->ranged.count] = fa_lane_scan_ranges(lanes[i], &unit->arena);
         if (out->ranged.ranges[out->ranged.count] != NULL)
             add_queue(&out->ranged, lanes[i], wants[i]);
-        else if (!lanes[i]->has_nonplain && (is_lone || wants[i] >= PAYLOAD_ROWS_MIN))
+        else if (!lanes[i]->has_nonplain && (is_single_lane || wants[i] >= PAYLOAD_ROWS_MIN))
             add_queue(&out->plain, lanes[i], wants[i]);
         else
             add_queue(&out->full, lanes[i], wants[i]);
@@ -544,7 +544,7 @@ static enum faina_code refresh_and_read(struct fa_unit *unit, const struct faina
     int64_t *wants;
     enum faina_code code = fa_unit_flush(unit, err);
 
-    if (!unit->fronts.is_bloated && fa_lanes_are_few(unit->source.lanes, false))
+    if (!unit->scan_starts.is_bloated && fa_lanes_are_few(unit->source.lanes, false))
         count = guess_lanes(unit, claim, &lanes);
     wants = fa_arena_take(&unit->arena, (count + 1) * sizeof(int64_t));
     for (size_t i = 0; i < count; i++) {
@@ -733,7 +733,7 @@ static enum faina_code check_empty(struct fa_unit *unit, const struct fa_op *op,
     struct fa_keys lanes = {.arena = &unit->arena};
     struct fa_value one = fa_value_int(1);
     bool is_useful = op->is_poll && fa_db_has(unit->source.db, FA_DB_ROUND_TRIPS) &&
-                     !unit->has_arrivals && !unit->fronts.is_bloated &&
+                     !unit->has_arrivals && !unit->scan_starts.is_bloated &&
                      unit->share_epoch != unit->epoch;
     enum faina_code code = FAINA_OK;
 

@@ -8,7 +8,7 @@
 
 void fa_claim_row(struct fa_unit *unit, struct fa_row *row, const char *worker, int64_t lease_us)
 {
-    unit->fronts.has_taken = true;
+    unit->scan_starts.has_taken = true;
     fa_unit_apply(unit, row,
                   &(struct fa_change){.trigger = FA_CLAIM,
                                       .actor = FAINA_ACTOR_WORKER,

@@ -86,7 +86,7 @@ enum faina_code fa_check_holder(const struct fa_row *row, struct fa_op *op)
     return fa_holding_check(&holding, op);
 }
 
-enum faina_code fa_refuse_unheld(const struct fa_row *row, struct fa_op *op)
+enum faina_code fa_refuse_not_held(const struct fa_row *row, struct fa_op *op)
 {
     struct fa_holding holding = holding_of(row);
 

@@ -77,7 +77,7 @@ FA_MUST_CHECK enum faina_code fa_check_holder(const struct fa_row *row, struct f
 enum faina_code fa_refuse(const struct fa_row *row, enum fa_trigger trigger, struct fa_op *op);
 /* TASK_NOT_CLAIMED: no worker holds the task. If the caller gives a worker or fence, the message
  * says what happened to its lease. */
-enum faina_code fa_refuse_unheld(const struct fa_row *row, struct fa_op *op);
+enum faina_code fa_refuse_not_held(const struct fa_row *row, struct fa_op *op);
 /* Makes a held task ready again without spending an attempt. The trigger must be allowed, and the
  * row whole. */
 void fa_return_to_queue(struct fa_unit *unit, struct fa_row *row, enum fa_trigger trigger,

@@ -232,7 +232,7 @@ enum faina_code fa_do_heartbeat(struct fa_unit *unit, struct fa_op *op)
     if (fa_status_is_ended(row->status))
         return fa_refuse(row, FA_PROGRESS, op);
     if (!fa_status_is_held(row->status) || row->worker == NULL)
-        return fa_refuse_unheld(row, op);
+        return fa_refuse_not_held(row, op);
     code = fa_check_holder(row, op);
     if (code != FAINA_OK)
         return code;
@@ -624,13 +624,13 @@ static enum faina_code check_progress(struct block_request *request)
     struct fa_op *op = request->op;
     bool is_first_time =
         !request->is_same && request->requested + op->block.count <= request->children.stored;
-    struct fa_row **living = NULL;
+    struct fa_row **live_children = NULL;
     size_t count = 0;
     enum faina_code code;
 
     if (request->made > 0 || is_first_time || !(request->parent->flags & FA_FLAG_NOT_COUNTED))
         return FAINA_OK;
-    code = fa_children_of(request->unit, request->parent, FA_SQL_CHILD_LIVE, &living, &count,
+    code = fa_children_of(request->unit, request->parent, FA_SQL_CHILD_LIVE, &live_children, &count,
                           &op->error);
     if (code == FAINA_OK && count == 0)
         code = fa_error_field(&op->error, FAINA_INVALID_REQUEST, "subtasks",

@@ -41,7 +41,7 @@ static void sink_token(void *ctx, size_t row, const struct fa_value *c)
     static const struct fa_form form = {"token", "xxxnJtT",
                                         "id name hash scopes namespaces created_us expires_us"};
     struct token_list *list = ctx;
-    bool is_sound =
+    bool is_valid_row =
         fa_source_check(list->source, &form, c, &c[0], list->arena) && c[3].i <= FA_SCOPE_ALL;
     struct fa_token *token;
 
@@ -54,7 +54,7 @@ static void sink_token(void *ctx, size_t row, const struct fa_value *c)
     *token = (struct fa_token){0};
     if (c[0].kind == FA_TEXT && c[0].text.len < sizeof(token->id))
         memcpy(token->id, c[0].text.ptr, c[0].text.len);
-    if (!is_sound) { /* listed, since a server without tokens may be open; allows nothing */
+    if (!is_valid_row) { /* listed, since a server without tokens may be open; allows nothing */
         token->name = "(damaged)";
         token->hash = "";
         token->namespaces = "[]";

@@ -452,7 +452,7 @@ static enum faina_code add_children(struct fa_source *source, struct fa_op *op,
     enum faina_code code = FAINA_OK;
 
     for (size_t i = 0; code == FAINA_OK && !page->is_full && i < count; i++) {
-        if (rows[i].home == FA_HOME_NONE || !belongs(page, &rows[i]))
+        if (rows[i].state_table == FA_STATE_TABLE_NONE || !belongs(page, &rows[i]))
             continue;
         page->is_full = tasks->count >= page->limit;
         if (page->is_full)

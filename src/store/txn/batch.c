@@ -285,13 +285,13 @@ static void enqueue(struct fa_batch *batch, struct fa_batch_job *job)
     atomic_fetch_add_explicit(&batch->queued, 1, memory_order_relaxed);
 }
 
-bool fa_batch_run_within(struct fa_batch *batch, struct fa_batch_job *job, int64_t patience_us,
-                         bool *is_back)
+bool fa_batch_run_within(struct fa_batch *batch, struct fa_batch_job *job, int64_t timeout_us,
+                         bool *has_timed_out)
 {
     bool is_leader = false, is_next;
 
     assert(job->done == NULL);
-    *is_back = false;
+    *has_timed_out = false;
     atomic_store_explicit(&job->state, WAITS, memory_order_relaxed);
     pthread_mutex_lock(&batch->mutex);
     if (batch->is_closed) {
@@ -309,9 +309,9 @@ bool fa_batch_run_within(struct fa_batch *batch, struct fa_batch_job *job, int64
     }
     if (is_next)
         stay_awake(job);
-    if (patience_us > 0 && !sleep_until(job, WAITS, fa_clock_mono_us() + patience_us) &&
+    if (timeout_us > 0 && !sleep_until(job, WAITS, fa_clock_mono_us() + timeout_us) &&
         take_back(batch, job)) {
-        *is_back = true;
+        *has_timed_out = true;
         return false;
     }
     sleep_while(job, WAITS);
@@ -322,9 +322,9 @@ bool fa_batch_run_within(struct fa_batch *batch, struct fa_batch_job *job, int64
 
 bool fa_batch_run(struct fa_batch *batch, struct fa_batch_job *job)
 {
-    bool is_back;
+    bool has_timed_out;
 
-    return fa_batch_run_within(batch, job, 0, &is_back);
+    return fa_batch_run_within(batch, job, 0, &has_timed_out);
 }
 
 enum faina_code fa_batch_post(struct fa_batch *batch, struct fa_batch_job *job)

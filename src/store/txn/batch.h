@@ -51,10 +51,10 @@ void fa_batch_destroy(struct fa_batch *batch); /* after fa_batch_close; NULL is 
 
 /* Blocks until the job was run. False: the batch is closed and the job was not run. */
 bool fa_batch_run(struct fa_batch *batch, struct fa_batch_job *job);
-/* The same, but a job that is still queued after `patience_us` is taken back: *is_back, and
+/* The same, but a job that is still queued after `timeout_us` is taken back: *has_timed_out, and
  * false. */
-bool fa_batch_run_within(struct fa_batch *batch, struct fa_batch_job *job, int64_t patience_us,
-                         bool *is_back);
+bool fa_batch_run_within(struct fa_batch *batch, struct fa_batch_job *job, int64_t timeout_us,
+                         bool *has_timed_out);
 /* Queues the job and returns; job->done is called when it was run. OVERLOADED (B4), STORE_CLOSED:
  * the job was not accepted. */
 FA_MUST_CHECK enum faina_code fa_batch_post(struct fa_batch *batch, struct fa_batch_job *job);

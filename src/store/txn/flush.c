@@ -20,17 +20,17 @@ static bool is_untouched(const struct fa_row *row)
     return row->version == 1 && row->flags == 0 && fa_row_is_plain(row);
 }
 
-static enum fa_home home_for(const struct fa_row *row)
+static enum fa_state_table state_table_for(const struct fa_row *row)
 {
     if (row->is_purged)
-        return FA_HOME_NONE;
+        return FA_STATE_TABLE_NONE;
     if (fa_status_is_ended(row->status))
-        return FA_HOME_ENDED;
+        return FA_STATE_TABLE_ENDED;
     if (fa_status_is_held(row->status))
-        return FA_HOME_HELD;
+        return FA_STATE_TABLE_HELD;
     if (row->status == FAINA_PENDING && row->at_us == 0)
-        return FA_HOME_READY;
-    return FA_HOME_PARKED;
+        return FA_STATE_TABLE_READY;
+    return FA_STATE_TABLE_PARKED;
 }
 
 /* Binding ---------------------------------------------------------------------------------- */
@@ -276,24 +276,24 @@ static const struct {
 };
 
 /* The changes of one row, as a set of (1u << move). */
-static unsigned moves_of(const struct fa_row *row, enum fa_home to, bool has_runs)
+static unsigned moves_of(const struct fa_row *row, enum fa_state_table to, bool has_runs)
 {
     static const enum move leave[] = {
-        [FA_HOME_READY] = LEAVE_READY,
-        [FA_HOME_HELD] = LEAVE_HELD,
-        [FA_HOME_PARKED] = LEAVE_PARKED,
-        [FA_HOME_ENDED] = LEAVE_ENDED,
+        [FA_STATE_TABLE_READY] = LEAVE_READY,
+        [FA_STATE_TABLE_HELD] = LEAVE_HELD,
+        [FA_STATE_TABLE_PARKED] = LEAVE_PARKED,
+        [FA_STATE_TABLE_ENDED] = LEAVE_ENDED,
     };
     static const enum move enter[] = {
-        [FA_HOME_READY] = ENTER_READY,
-        [FA_HOME_HELD] = ENTER_HELD,
-        [FA_HOME_PARKED] = ENTER_PARKED,
-        [FA_HOME_ENDED] = ENTER_ENDED,
+        [FA_STATE_TABLE_READY] = ENTER_READY,
+        [FA_STATE_TABLE_HELD] = ENTER_HELD,
+        [FA_STATE_TABLE_PARKED] = ENTER_PARKED,
+        [FA_STATE_TABLE_ENDED] = ENTER_ENDED,
     };
     static const enum move stay[] = {
-        [FA_HOME_HELD] = STAY_HELD,
-        [FA_HOME_PARKED] = STAY_PARKED,
-        [FA_HOME_ENDED] = STAY_ENDED,
+        [FA_STATE_TABLE_HELD] = STAY_HELD,
+        [FA_STATE_TABLE_PARKED] = STAY_PARKED,
+        [FA_STATE_TABLE_ENDED] = STAY_ENDED,
     };
     unsigned set = 0;
 
@@ -303,18 +303,20 @@ static unsigned moves_of(const struct fa_row *row, enum fa_home to, bool has_run
         set |= 1u << INSERT_ORIGIN;
     /* Rows of `ready` are replaced: the table has no key besides its order. The others are updated
      * in place. */
-    if (row->home != FA_HOME_NONE && (row->home != to || to == FA_HOME_READY || row->has_left))
-        set |= 1u << leave[row->home];
-    if (to == FA_HOME_READY && row->is_new &&
+    if (row->state_table != FA_STATE_TABLE_NONE &&
+        (row->state_table != to || to == FA_STATE_TABLE_READY || row->has_left))
+        set |= 1u << leave[row->state_table];
+    if (to == FA_STATE_TABLE_READY && row->is_new &&
         (has_runs ? fa_run_can_contain(row) : is_untouched(row)))
         set |= 1u << ENTER_READY_NEW;
-    else if (to != FA_HOME_NONE && to != FA_HOME_READY && row->home == to && !row->has_left)
+    else if (to != FA_STATE_TABLE_NONE && to != FA_STATE_TABLE_READY && row->state_table == to &&
+             !row->has_left)
         set |= 1u << stay[to];
-    else if (to != FA_HOME_NONE)
+    else if (to != FA_STATE_TABLE_NONE)
         set |= 1u << enter[to];
     else
         set |= 1u << DELETE_TASK | 1u << DELETE_EVENTS | 1u << DELETE_DEPS;
-    if (to == FA_HOME_NONE && row->flags & FA_FLAG_HAS_ORIGIN)
+    if (to == FA_STATE_TABLE_NONE && row->flags & FA_FLAG_HAS_ORIGIN)
         set |= 1u << DELETE_ORIGIN;
     return set;
 }
@@ -325,9 +327,9 @@ static bool is_late(const struct fa_row *row, int64_t now_us)
     return !row->is_new || fa_id_key_us(row->id.key) < now_us - FA_SCAN_START_MARGIN_US / 2;
 }
 
-static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_home to, int64_t now_us)
+static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_state_table to, int64_t now_us)
 {
-    if (to == FA_HOME_READY) {
+    if (to == FA_STATE_TABLE_READY) {
         if (is_late(row, now_us)) {
             fa_lane_lower_scan_start(row->lane, row->rank, row->id.key);
             if (row->id.key < unit->oldest_key)
@@ -336,10 +338,10 @@ static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_home to, in
         fa_lane_note_arrival(row->lane, row->rank, row->id.key);
         row->lane->arrivals++;
         unit->ready_types |= fa_hash_bit(row->lane->type);
-        if (row->home != FA_HOME_READY || row->is_changed)
+        if (row->state_table != FA_STATE_TABLE_READY || row->is_changed)
             fa_outbox_note_ready(unit, row);
     }
-    row->home = to;
+    row->state_table = to;
     row->has_left = false;
     row->is_new = false;
     row->is_changed = false;
@@ -392,7 +394,7 @@ static enum faina_code flush_rows(struct fa_unit *unit, struct faina_error *err)
     unsigned all = 0;
 
     for (size_t i = 0; i < count; i++) {
-        sets[i] = moves_of(unit->dirty[i], home_for(unit->dirty[i]),
+        sets[i] = moves_of(unit->dirty[i], state_table_for(unit->dirty[i]),
                            fa_db_has(unit->source.db, FA_DB_ROW_RUNS));
         all |= sets[i];
     }
@@ -401,7 +403,7 @@ static enum faina_code flush_rows(struct fa_unit *unit, struct faina_error *err)
             code = make_move(unit, (enum move)move, sets, group, err);
     }
     for (size_t i = 0; code == FAINA_OK && i < count; i++)
-        settle(unit, unit->dirty[i], home_for(unit->dirty[i]), now_us);
+        settle(unit, unit->dirty[i], state_table_for(unit->dirty[i]), now_us);
     unit->dirty_count = 0;
     unit->has_arrivals = false;
     free(group);

@@ -192,7 +192,7 @@ static void read_task(const struct fa_value *c, struct fa_arena *arena, struct f
 /* A task that has not changed since it was created may have nulls in all columns but the flags. */
 static void read_ready(const struct fa_value *c, struct fa_arena *arena, struct fa_row *row)
 {
-    row->home = FA_HOME_READY;
+    row->state_table = FA_STATE_TABLE_READY;
     row->status = FAINA_PENDING;
     if (!check(&ready_form, c, arena, row))
         return;
@@ -254,7 +254,7 @@ bool fa_row_from_plain_scan(const struct fa_value *c, struct fa_arena *arena, st
         .input = fa_value_dup(&c[5], arena),
         .name = fa_value_dup(&c[6], arena),
         .key = fa_value_dup(&c[7], arena),
-        .home = FA_HOME_READY,
+        .state_table = FA_STATE_TABLE_READY,
         .status = FAINA_PENDING,
         .version = 1,
         .is_in_run = fa_value_as_int(&c[9]),
@@ -288,7 +288,7 @@ static void sink_held(void *ctx, size_t n, const struct fa_value *c)
     struct sink *sink = ctx;
     struct fa_row *row = sink->rows[n];
 
-    row->home = FA_HOME_HELD;
+    row->state_table = FA_STATE_TABLE_HELD;
     row->id.tail = c[0].kind == FA_INT ? c[0].i : -1;
     if (!check(&held_form, c, sink->arena, row))
         return;
@@ -315,7 +315,7 @@ static void sink_parked(void *ctx, size_t n, const struct fa_value *c)
     struct sink *sink = ctx;
     struct fa_row *row = sink->rows[n];
 
-    row->home = FA_HOME_PARKED;
+    row->state_table = FA_STATE_TABLE_PARKED;
     if (!check(&parked_form, c, sink->arena, row))
         return;
     row->status = (enum faina_status)c[0].i;
@@ -337,7 +337,7 @@ static void sink_parked(void *ctx, size_t n, const struct fa_value *c)
 
 static void read_ended(struct sink *sink, struct fa_row *row, const struct fa_value *c)
 {
-    row->home = FA_HOME_ENDED;
+    row->state_table = FA_STATE_TABLE_ENDED;
     if (!check(&ended_form, c, sink->arena, row))
         return;
     row->status = (enum faina_status)c[0].i;
@@ -473,7 +473,7 @@ static void drop_damaged(struct fa_source *source, struct fa_row **rows, size_t 
             continue;
         report_damage(source, rows[i]);
         rows[i]->has_task = false;
-        rows[i]->home = FA_HOME_NONE;
+        rows[i]->state_table = FA_STATE_TABLE_NONE;
     }
 }
 
@@ -526,7 +526,7 @@ static enum faina_code load_held(struct fa_source *source, struct sink *sink, si
         code = fa_db_run(source->db, &call, err);
     }
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
-        if (sink->rows[i]->home == FA_HOME_HELD)
+        if (sink->rows[i]->state_table == FA_STATE_TABLE_HELD)
             code = find_lane(source, sink, i, err);
     }
     return code;
@@ -541,7 +541,7 @@ enum faina_code fa_row_load_held(struct fa_source *source, int64_t key, struct f
 
     *out = (struct fa_row){.id.key = key};
     code = load_held(source, &sink, 1, err);
-    *found = out->home == FA_HOME_HELD;
+    *found = out->state_table == FA_STATE_TABLE_HELD;
     return code == FAINA_OK ? refuse_damage(source, out, err) : code;
 }
 
@@ -562,8 +562,9 @@ static enum faina_code load_states(struct fa_source *source, struct sink *sink, 
     if (fa_db_has(source->db, FA_DB_ROUND_TRIPS))
         code = fa_db_run_all(source->db, calls, FA_COUNT(calls), err);
     else
-        for (size_t i = 0;
-             code == FAINA_OK && i < FA_COUNT(calls) && sink->rows[0]->home == FA_HOME_NONE; i++)
+        for (size_t i = 0; code == FAINA_OK && i < FA_COUNT(calls) &&
+                           sink->rows[0]->state_table == FA_STATE_TABLE_NONE;
+             i++)
             code = fa_db_run(source->db, &calls[i], err);
     return code;
 }
@@ -588,7 +589,7 @@ enum faina_code fa_row_load(struct fa_source *source, int64_t key, struct fa_are
             code = load_states(source, &sink, 1, err);
         if (code == FAINA_OK)
             code = refuse_damage(source, out, err);
-        if (code != FAINA_OK || out->home != FA_HOME_NONE)
+        if (code != FAINA_OK || out->state_table != FA_STATE_TABLE_NONE)
             return code;
     }
     return fa_row_refuse(source, out, FA_ROW_NO_STATE, err);
@@ -598,7 +599,7 @@ enum faina_code fa_row_load(struct fa_source *source, int64_t key, struct fa_are
 
 static bool has_state(const struct fa_row *row)
 {
-    return row->home != FA_HOME_NONE;
+    return row->state_table != FA_STATE_TABLE_NONE;
 }
 
 static bool has_task(const struct fa_row *row)
@@ -724,7 +725,7 @@ static void sink_child_end(void *ctx, size_t n, const struct fa_value *c)
     row->name = fa_value_dup(&c[4], sink->arena);
     if (c[5].kind == FA_NULL)
         return;
-    row->home = FA_HOME_ENDED;
+    row->state_table = FA_STATE_TABLE_ENDED;
     if (!check(&end_form, c + 5, sink->arena, row))
         return;
     row->status = (enum faina_status)c[5].i;
@@ -749,7 +750,7 @@ static enum faina_code load_live(struct fa_source *source, struct sink *sink, si
         if (sink->rows[i]->damage != NULL)
             continue;
         code = load_states(source, &one, 1, err);
-        if (code == FAINA_OK && sink->rows[i]->home == FA_HOME_NONE)
+        if (code == FAINA_OK && sink->rows[i]->state_table == FA_STATE_TABLE_NONE)
             sink->rows[i]->damage = FA_ROW_NO_STATE;
     }
     return code;

@@ -4,7 +4,7 @@
  *
  * Reads use it directly; changes go through a unit (unit.h), which keeps one row per task.
  *
- *   R1  A task has exactly one state row, in the table that `home` names.
+ *   R1  A task has exactly one state row, in the table that `state_table` names.
  *   R2  `has_task` is false only for a held task of which just the state row was read.
  *   R3  Payloads (input, metadata, spec, output) are read where they are shown or compared, and
  *       nowhere else: `has_payload`. A cancelled tree of large tasks must not fill the memory.
@@ -20,7 +20,13 @@
 #include "store/upkeep/set_aside.h"
 
 /* The table of the state row. */
-enum fa_home { FA_HOME_NONE, FA_HOME_READY, FA_HOME_HELD, FA_HOME_PARKED, FA_HOME_ENDED };
+enum fa_state_table {
+    FA_STATE_TABLE_NONE,
+    FA_STATE_TABLE_READY,
+    FA_STATE_TABLE_HELD,
+    FA_STATE_TABLE_PARKED,
+    FA_STATE_TABLE_ENDED
+};
 
 /* Bits of `flags`. Stored; the view task_events uses the two EVENT bits, CREATED_BLOCKED and the
  * actor. */
@@ -78,7 +84,7 @@ struct fa_row {
     const struct fa_row_origin *origin; /* of a task that a workflow makes in this transaction */
 
     /* The state row. */
-    enum fa_home home;
+    enum fa_state_table state_table;
     enum faina_status status;
     int64_t version, fence, attempts, flags, deps_left, deps_bad, progress;
     int64_t updated_us, claimed_us, started_us, completed_us, deleted_us;
@@ -185,7 +191,7 @@ FA_MUST_CHECK enum faina_code fa_rows_load(struct fa_source *source, int64_t *ke
 /*
  * Reads subtasks in the order of their creation, after the key `after`, with their payloads: up to
  * *count of them into `rows`. *count becomes how many were read. One that was just removed has
- * FA_HOME_NONE. With `ends`, they have no columns of `task` but their names, and ended ones only
+ * FA_STATE_TABLE_NONE. With `ends`, they have no columns of `task` but their names, and ended ones only
  * the status, output and error: such rows can be shown, and nothing else.
  */
 FA_MUST_CHECK enum faina_code fa_rows_load_children(struct fa_source *source,

@@ -133,7 +133,7 @@ static void report_jump(struct fa_engine *engine)
     if (!has_unreported_jump(engine, &clock))
         return;
     atomic_store(&engine->jumps_reported, clock.jumps);
-    fa_waiters_publish_facts(engine->waiters, &(struct fa_facts){.jump = &clock});
+    fa_waiters_publish_stats(engine->waiters, &(struct fa_commit_stats){.jump = &clock});
 }
 
 void fa_timekeeper_follow(struct fa_writer *writer)

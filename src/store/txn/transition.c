@@ -81,8 +81,8 @@ static void end_or_reopen(struct fa_unit *unit, struct fa_row *row, unsigned eff
         fa_outbox_note_end(unit, row);
     }
     if (effects & FA_REOPEN) {
-        row->has_left = row->home == FA_HOME_ENDED;
-        if (row->home == FA_HOME_HELD)
+        row->has_left = row->state_table == FA_STATE_TABLE_ENDED;
+        if (row->state_table == FA_STATE_TABLE_HELD)
             note_end(unit, row); /* its worker must stop */
         row->completed_us = 0;
         row->error = NULL;

@@ -26,7 +26,7 @@ void fa_unit_init(struct fa_unit *unit, struct fa_source source, struct fa_id_so
     };
     unit->buckets = fa_alloc_zero(unit->bucket_count, sizeof(struct fa_row *));
     fa_buf_init(&unit->log_lines, SIZE_MAX / 2);
-    fa_scan_starts_init(&unit->fronts);
+    fa_scan_starts_init(&unit->scan_starts);
 }
 
 /* After a large transaction the tables shrink, so that small transactions don't clear large ones.
@@ -412,10 +412,10 @@ enum faina_code fa_unit_share_and_scan(struct fa_unit *unit, const struct fa_db_
     assert(fa_db_has(unit->source.db, FA_DB_MANY_WRITERS));
     unit->share_epoch = unit->epoch;
     if (code == FAINA_OK)
-        code = fa_lanes_refresh(unit->source.lanes, unit->source.db, unit->fronts.is_bloated, scans,
-                                count, err);
+        code = fa_lanes_refresh(unit->source.lanes, unit->source.db, unit->scan_starts.is_bloated,
+                                scans, count, err);
     if (code == FAINA_OK)
-        code = fa_scan_starts_refresh(&unit->fronts, unit->source.lanes, unit->source.db, err);
+        code = fa_scan_starts_refresh(&unit->scan_starts, unit->source.lanes, unit->source.db, err);
     return code;
 }
 

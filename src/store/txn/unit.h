@@ -120,7 +120,7 @@ struct fa_unit {
     int64_t claims_usual; /* ... and of the last transaction that had any */
     bool claims_one;      /* a claim takes one task only, to find the one that fails */
     int64_t claimed_key;  /* the task that was claimed last; 0: none */
-    struct fa_scan_starts fronts;
+    struct fa_scan_starts scan_starts;
     struct fa_sweep sweep;
     uint64_t find_mark;     /* of the newest search (claim_find.c) */
     int64_t probe_after_us; /* claim_find.c: when all lanes may be probed again; monotonic */

@@ -332,7 +332,7 @@ static uint64_t ready_types(const struct fa_unit *unit)
 /* E5: claims that wait for tasks that the jobs made ready are run right after the jobs. */
 static enum faina_code run_waiting_claims(struct fa_writer *writer, struct faina_error *err)
 {
-    struct fa_waiting_claims *waiting = writer->engine->standing;
+    struct fa_waiting_claims *waiting = writer->engine->waiting_claims;
     enum faina_code code;
 
     if (fa_db_has(writer->db, FA_DB_MANY_WRITERS) || !fa_waiting_claims_has_any(waiting))
@@ -379,10 +379,10 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
         writer->needs_load = code != FAINA_OK;
         fa_flows_invalidate(writer->flows);
         fa_outbox_forget(&writer->unit);
-        fa_scan_starts_reset(&writer->unit.fronts);
+        fa_scan_starts_reset(&writer->unit.scan_starts);
     } else if (fa_db_has(writer->db, FA_DB_MANY_WRITERS) && fa_lanes_are_too_many(writer->lanes)) {
         code = fa_lanes_load(writer->lanes, writer->db, err);
-        fa_scan_starts_reset(&writer->unit.fronts);
+        fa_scan_starts_reset(&writer->unit.scan_starts);
     }
     fa_unit_reset(&writer->unit);
     if (code == FAINA_OK && (writer->engine->fleet == NULL || is_timers))
@@ -451,7 +451,7 @@ void fa_engine_set_next(struct fa_engine *engine, int64_t at_us)
 void fa_engine_note_arrival(struct fa_engine *engine, int64_t key)
 {
     for (size_t i = 0; key != FA_SCAN_START_NONE && i < engine->writer_count; i++)
-        fa_scan_starts_note_arrival(&engine->writers[i].unit.fronts, key);
+        fa_scan_starts_note_arrival(&engine->writers[i].unit.scan_starts, key);
 }
 
 /* E3: after the commit, only what can't fail. */
@@ -532,7 +532,7 @@ static enum faina_code transact_and_notify(struct fa_writer *writer, struct fa_o
         if (i > 0)
             pause_ms((int64_t)(fa_random_next(&writer->random) % (uint64_t)(4 * i)));
         code = transact(writer, jobs, is_open, err);
-        fa_waiting_claims_settle(writer->engine->standing, writer->taken, code == FAINA_OK,
+        fa_waiting_claims_settle(writer->engine->waiting_claims, writer->taken, code == FAINA_OK,
                                  ready_types(&writer->unit));
         if (writer->writes_aside)
             fa_aside_settle(writer->engine->aside, code == FAINA_OK);
@@ -709,12 +709,12 @@ static void remove_load(struct fa_writer *writer, const struct fa_batch_job *job
 }
 
 static bool run_with(struct fa_writer *writer, struct fa_batch_job *job, int64_t wait_us,
-                     bool *is_back)
+                     bool *has_timed_out)
 {
     bool was_run;
 
     add_load(writer, job);
-    was_run = fa_batch_run_within(writer->batch, job, wait_us, is_back);
+    was_run = fa_batch_run_within(writer->batch, job, wait_us, has_timed_out);
     remove_load(writer, job);
     return was_run;
 }
@@ -722,11 +722,11 @@ static bool run_with(struct fa_writer *writer, struct fa_batch_job *job, int64_t
 bool fa_writers_run_job(struct fa_engine *engine, struct fa_batch_job *job)
 {
     struct fa_writer *writer = choose_writer(engine, job);
-    bool is_back, was_run;
+    bool has_timed_out, was_run;
 
-    was_run = run_with(writer, job, engine->writer_count > 1 ? SLOW_US : 0, &is_back);
-    if (!was_run && is_back)
-        was_run = run_with(least_loaded(engine, writer), job, 0, &is_back);
+    was_run = run_with(writer, job, engine->writer_count > 1 ? SLOW_US : 0, &has_timed_out);
+    if (!was_run && has_timed_out)
+        was_run = run_with(least_loaded(engine, writer), job, 0, &has_timed_out);
     return was_run;
 }
 

@@ -74,7 +74,7 @@ struct fa_engine {
     fa_do_fn *const *do_fns;    /* by kind of operation; NULL for reads */
     struct fa_readers *readers; /* NULL: in memory */
     struct fa_waiters *waiters;
-    struct fa_waiting_claims *standing;
+    struct fa_waiting_claims *waiting_claims;
     struct fa_steady *clock;     /* the store's (store.h); NULL: the database's own rules */
     atomic_llong step_again_us;  /* a clock step failed and is tried again then (monotonic) */
     atomic_llong jumps_reported; /* of the wall clock (timekeeper.h) */

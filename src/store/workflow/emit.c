@@ -631,7 +631,7 @@ static enum faina_code list_emitted(struct fa_db *db, const char *ns, const char
 
 enum faina_code fa_read_emitted(struct fa_source *source, struct fa_op *op)
 {
-    const struct fa_emitted_query *query = op->happened_query;
+    const struct fa_emitted_query *query = op->emitted_query;
     const char *ns = query->ns ? query->ns : "default";
     size_t limit = query->limit > 0 ? (size_t)query->limit : FA_LIST_LIMIT_DEFAULT;
     struct emitted_list list = {.source = source,
@@ -652,11 +652,12 @@ enum faina_code fa_read_emitted(struct fa_source *source, struct fa_op *op)
                             "there is no event %.200s, or it is no longer kept", query->id);
     if (code != FAINA_OK)
         return code;
-    op->happened = fa_arena_zero(op->arena, 1, sizeof(*op->happened));
-    op->happened->items = list.items;
-    op->happened->count = list.count;
+    op->emitted_events = fa_arena_zero(op->arena, 1, sizeof(*op->emitted_events));
+    op->emitted_events->items = list.items;
+    op->emitted_events->count = list.count;
     if (query->id == NULL && list.pager.has_more)
-        op->happened->next_cursor = fa_cursor_write_pair(op->arena, list.last_us, list.last_seq);
+        op->emitted_events->next_cursor =
+            fa_cursor_write_pair(op->arena, list.last_us, list.last_seq);
     return FAINA_OK;
 }
 

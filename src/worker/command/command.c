@@ -50,7 +50,7 @@ struct child {
     struct fa_timer kill_timer;
     struct fa_buf output_text, log_text, line;
     bool output_is_cut, log_is_cut, line_is_cut;
-    struct fa_handler_messages said;
+    struct fa_handler_messages reported;
     struct fa_message start;
 };
 
@@ -77,11 +77,12 @@ static void take_log(struct child *child, const char *ptr, size_t len)
 static void end_line(struct child *child)
 {
     if (child->line_is_cut)
-        fa_handler_messages_refuse(&child->said,
+        fa_handler_messages_refuse(&child->reported,
                                    "line %zu on descriptor 3 is longer than %zu bytes",
-                                   child->said.line_count + 1, child->line.max);
+                                   child->reported.line_count + 1, child->line.max);
     else
-        fa_handler_messages_add(&child->said, (struct fa_bytes){child->line.ptr, child->line.len});
+        fa_handler_messages_add(&child->reported,
+                                (struct fa_bytes){child->line.ptr, child->line.len});
     child->line_is_cut = false;
     fa_buf_clear(&child->line);
 }
@@ -204,7 +205,7 @@ static const char *last_log_line(struct child *child)
  * latter is last, since it may be cut. */
 static const char *error_suffix(struct child *child)
 {
-    const char *line = last_log_line(child), *wrong = child->said.wrong;
+    const char *line = last_log_line(child), *wrong = child->reported.wrong;
     const char *before = !line[0] ? "" : wrong[0] ? "; it logged: " : ": ";
 
     return fa_arena_printf(&child->job->arena, "%s%s%s%s", wrong[0] ? "; " : "", wrong, before,
@@ -214,14 +215,14 @@ static const char *error_suffix(struct child *child)
 /* The failure that the handler reported; an invalid line on descriptor 3 is added to it. */
 static struct faina_failure reported_failure(struct child *child, bool is_permanent)
 {
-    const struct fa_handler_messages *said = &child->said;
-    struct faina_failure failure = said->failure;
+    const struct fa_handler_messages *reported = &child->reported;
+    struct faina_failure failure = reported->failure;
 
-    if (said->is_wrong)
-        failure.message =
-            fa_outcome_fail(&child->job->arena, NULL, false, "%s; %s", failure.message, said->wrong)
-                .failure.message;
-    if (!said->has_retryable)
+    if (reported->is_wrong)
+        failure.message = fa_outcome_fail(&child->job->arena, NULL, false, "%s; %s",
+                                          failure.message, reported->wrong)
+                              .failure.message;
+    if (!reported->has_retryable)
         failure.permanent = is_permanent;
     return failure;
 }
@@ -246,7 +247,7 @@ static struct fa_outcome failed_exit(struct child *child, int status)
     else
         outcome = fa_outcome_fail(&job->arena, "exit", is_permanent,
                                   "the handler exited with code %d%s", WEXITSTATUS(status), rest);
-    if (child->said.has_error)
+    if (child->reported.has_error)
         outcome.failure = reported_failure(child, is_permanent);
     return outcome;
 }
@@ -274,7 +275,7 @@ static struct fa_outcome outcome_of_exit(struct child *child, bool is_known, int
     enum fa_stop stop = fa_job_stop(job);
     struct fa_outcome outcome;
 
-    if (fa_handler_messages_requires(&child->said, &outcome))
+    if (fa_handler_messages_requires(&child->reported, &outcome))
         return outcome;
     if (stop == FA_STOP_TIMEOUT)
         return (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = fa_stop_failure(job, stop)};
@@ -287,7 +288,7 @@ static struct fa_outcome outcome_of_exit(struct child *child, bool is_known, int
         return fa_outcome_fail(&job->arena, "lost", false,
                                "how the handler ended is not known: this program ignores SIGCHLD");
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return fa_handler_messages_outcome(&child->said, output_of(child));
+        return fa_handler_messages_outcome(&child->reported, output_of(child));
     if (stop == FA_STOP_SHUTDOWN)
         return (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = fa_stop_failure(job, stop)};
     return failed_exit(child, status);
@@ -302,7 +303,7 @@ static void free_child(struct child *child)
     fa_buf_finish(&child->output_text);
     fa_buf_finish(&child->log_text);
     fa_buf_finish(&child->line);
-    fa_handler_messages_finish(&child->said);
+    fa_handler_messages_finish(&child->reported);
 }
 
 static void end_child(struct child *child, struct fa_outcome outcome)
@@ -500,7 +501,7 @@ static void start_child(struct fa_message *message)
     enum fa_stop stop = fa_job_stop(job);
     struct faina_error err;
 
-    fa_handler_messages_init(&child->said, job);
+    fa_handler_messages_init(&child->reported, job);
     child->output.watch.fd = child->log.watch.fd = child->messages.watch.fd = -1;
     child->output.child = child->log.child = child->messages.child = child;
     child->kill_timer.fire = kill_child;

@@ -36,7 +36,7 @@ struct attempt {
     struct fa_job *job;
     struct fa_plugin *plugin;
     uint64_t number; /* 0: not sent yet */
-    struct fa_handler_messages said;
+    struct fa_handler_messages messages;
     struct fa_timer kill_timer;
     struct fa_message start;
     struct attempt *next, **link;
@@ -85,7 +85,7 @@ static void end_attempt(struct attempt *attempt, struct fa_outcome outcome)
     if (attempt->next)
         attempt->next->link = attempt->link;
     fa_timer_clear(attempt->plugin->share->loop, &attempt->kill_timer);
-    fa_handler_messages_finish(&attempt->said);
+    fa_handler_messages_finish(&attempt->messages);
     job->run = NULL;
     fa_job_end(job, &outcome);
 }
@@ -197,7 +197,7 @@ static void begin_attempt(struct fa_message *message)
     attempt->link = last;
     attempt->job->run = attempt;
     attempt->kill_timer.fire = kill_late;
-    fa_handler_messages_init(&attempt->said, attempt->job);
+    fa_handler_messages_init(&attempt->messages, attempt->job);
     if (fa_job_stop(attempt->job) != FA_STOP_NONE)
         end_attempt(attempt, stopped(attempt));
     else if (plugin->state == UP)
@@ -344,7 +344,7 @@ static void take_end(struct attempt *attempt, struct fa_json object)
 
     if (fa_json_member(object, "cpuSeconds", &value) && value.type == FA_JSON_NUMBER)
         (void)!fa_json_double(value, &cpu_s);
-    outcome = fa_handler_messages_outcome(&attempt->said, output);
+    outcome = fa_handler_messages_outcome(&attempt->messages, output);
     if (stop == FA_STOP_TIMEOUT ||
         (stop == FA_STOP_SHUTDOWN && outcome.kind != FA_OUTCOME_COMPLETE))
         outcome = stopped(attempt);
@@ -367,7 +367,7 @@ static bool take_frame(struct fa_plugin *plugin, const struct fa_frame *frame,
     if (frame->kind == FA_FRAME_HELLO && plugin->state == STARTING)
         take_hello(plugin, fa_json_value(payload));
     else if (frame->kind == FA_FRAME_MESSAGE && attempt)
-        fa_handler_messages_add(&attempt->said, payload);
+        fa_handler_messages_add(&attempt->messages, payload);
     else if (frame->kind == FA_FRAME_END && attempt)
         take_end(attempt, fa_json_value(payload));
     else

@@ -49,25 +49,26 @@ void fa_pool_held_remove(struct fa_job *job)
 
 /* Whether a held task ended by another caller. The jobs whose outcomes this pool sent have ended.
  * */
-static bool is_ours(struct fa_pool *pool, const struct fa_notification *news)
+static bool is_ours(struct fa_pool *pool, const struct fa_notification *notification)
 {
-    if (news->has_any_ended)
+    if (notification->has_any_ended)
         return pool->held_count > 0;
-    for (size_t i = 0; pool->held_count > 0 && i < news->ended_count; i++)
-        for (struct fa_job *job = *bucket_of(pool, news->ended[i]); job; job = job->bucket_next)
-            if (job->state != FA_JOB_ENDED && fa_id_equal(job->id, news->ended[i]))
+    for (size_t i = 0; pool->held_count > 0 && i < notification->ended_count; i++)
+        for (struct fa_job *job = *bucket_of(pool, notification->ended[i]); job;
+             job = job->bucket_next)
+            if (job->state != FA_JOB_ENDED && fa_id_equal(job->id, notification->ended[i]))
                 return true;
     return false;
 }
 
-static void on_notification(void *ctx, const struct fa_notification *news)
+static void on_notification(void *ctx, const struct fa_notification *notification)
 {
     struct fa_pool *pool = ctx;
 
-    if (news->ended_count == 0 && !news->has_any_ended)
+    if (notification->ended_count == 0 && !notification->has_any_ended)
         return;
     pthread_mutex_lock(&pool->mutex);
-    if (is_ours(pool, news)) {
+    if (is_ours(pool, notification)) {
         pool->has_ended_tasks = true;
         pthread_cond_signal(&pool->heartbeat_cond);
     }
@@ -76,6 +77,6 @@ static void on_notification(void *ctx, const struct fa_notification *news)
 
 void fa_pool_subscribe(struct fa_pool *pool)
 {
-    pool->listener = (struct fa_listener){.tell = on_notification, .ctx = pool};
+    pool->listener = (struct fa_listener){.on_commit = on_notification, .ctx = pool};
     pool->is_subscribed = fa_service_listen(pool->service, &pool->listener);
 }

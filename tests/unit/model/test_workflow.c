@@ -6,7 +6,7 @@
 #include "model/limits.h"
 #include "model/workflow.h"
 
-static const struct fa_workflow_home home = {.ns = "default"};
+static const struct fa_workflow_target home = {.ns = "default"};
 
 static const struct fa_workflow *read_fine(const char *text, enum fa_workflow_format format,
                                            struct fa_arena *arena)
@@ -296,7 +296,7 @@ static void test_workflow__a_name_from_elsewhere(void **state)
     };
 
     for (size_t i = 0; i < FA_COUNT(cases); i++) {
-        struct fa_workflow_home named = {.name = cases[i].name};
+        struct fa_workflow_target named = {.name = cases[i].name};
         struct fa_arena arena = {0};
         const struct fa_workflow *workflow = NULL;
         struct fa_mistakes mistakes = {0};

@@ -17,7 +17,8 @@ static void submit(struct fa_rates *rates, const char *ns, const char *type, siz
 
     for (size_t i = 0; i < count; i++)
         kinds[i] = (struct fa_kind){ns, type};
-    fa_rates_count(rates, &(struct fa_facts){.submitted = kinds, .submitted_count = count}, now_us);
+    fa_rates_count(rates, &(struct fa_commit_stats){.submitted = kinds, .submitted_count = count},
+                   now_us);
 }
 
 static void test_rates__a_second_over_a_minute(void **state)
@@ -47,12 +48,12 @@ static void test_rates__from_the_start(void **state)
 static void test_rates__ends_by_status(void **state)
 {
     struct fa_rates *rates = fa_rates_create(START - SECOND);
-    const struct fa_fact ended[] = {{.kind = {"a", "t"}, .status = FAINA_COMPLETED},
-                                    {.kind = {"a", "t"}, .status = FAINA_COMPLETED},
-                                    {.kind = {"a", "t"}, .status = FAINA_DEAD_LETTER}};
+    const struct fa_task_end ended[] = {{.kind = {"a", "t"}, .status = FAINA_COMPLETED},
+                                        {.kind = {"a", "t"}, .status = FAINA_COMPLETED},
+                                        {.kind = {"a", "t"}, .status = FAINA_DEAD_LETTER}};
     struct fa_rate rate;
 
-    fa_rates_count(rates, &(struct fa_facts){.ended = ended, .ended_count = 3}, START);
+    fa_rates_count(rates, &(struct fa_commit_stats){.ended = ended, .ended_count = 3}, START);
     rate = fa_rates_of(rates, "a", "t", START);
     assert_true(rate.ended[FAINA_COMPLETED] == 2);
     assert_true(rate.ended[FAINA_DEAD_LETTER] == 1);

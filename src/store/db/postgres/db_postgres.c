@@ -47,7 +47,7 @@ struct pg {
     enum fa_pg_role role;
     PGconn *conn; /* NULL: lost */
     bool in_transaction, in_pipeline;
-    bool owes_sync;    /* a sync was sent, and its result is not read yet */
+    bool sync_pending; /* a sync was sent, and its result is not read yet */
     bool is_committed; /* the server has confirmed the commit */
     bool has_written;  /* the transaction changes rows */
     bool has_proof;    /* ... and stores its number (commit_proof.h) */
@@ -76,7 +76,7 @@ static void drop_connection(struct pg *pg)
 {
     PQfinish(pg->conn);
     pg->conn = NULL;
-    pg->in_transaction = pg->in_pipeline = pg->owes_sync = false;
+    pg->in_transaction = pg->in_pipeline = pg->sync_pending = false;
     pg->sent_count = pg->sent_next = 0;
     memset(pg->prepared, 0, sizeof(pg->prepared));
     pg->is_proof_prepared = false;
@@ -319,7 +319,7 @@ static bool read_to_sync(struct pg *pg)
             break;
     }
     pg->sent_count = pg->sent_next = 0;
-    pg->owes_sync = false;
+    pg->sync_pending = false;
     return true;
 }
 
@@ -328,11 +328,11 @@ static bool end_pipeline(struct pg *pg)
 {
     if (!pg->in_pipeline)
         return true;
-    if (!pg->owes_sync && !PQpipelineSync(pg->conn)) {
+    if (!pg->sync_pending && !PQpipelineSync(pg->conn)) {
         drop_connection(pg);
         return false;
     }
-    pg->owes_sync = true;
+    pg->sync_pending = true;
     if (!read_to_sync(pg))
         return false;
     pg->in_pipeline = false;
@@ -479,7 +479,7 @@ static enum faina_code pg_begin(struct fa_db *db, bool for_writing, struct faina
 
     assert(!pg->in_transaction);
     db->has_failed = db->should_retry = false;
-    if (pg->owes_sync)
+    if (pg->sync_pending)
         end_pipeline(pg);
     code = connect_again(pg, err);
     if (code != FAINA_OK) {
@@ -531,7 +531,7 @@ static enum faina_code pg_run_all(struct fa_db *db, const struct fa_db_call *cal
         return FAINA_OK;
     if (!PQpipelineSync(pg->conn))
         return lose(pg, err);
-    pg->owes_sync = true;
+    pg->sync_pending = true;
     code = read_results(pg, pg->sent_count, err);
     if (code == FAINA_OK && !read_to_sync(pg))
         return lose(pg, err);
@@ -578,7 +578,7 @@ static void pg_rollback(struct fa_db *db)
     if (!send_bound(pg, roll_back, SENT_PLAIN) || !PQpipelineSync(pg->conn))
         drop_connection(pg);
     else
-        pg->owes_sync = true;
+        pg->sync_pending = true;
 }
 
 /* P2 ------------------------------------------------------------------------------------------ */
@@ -640,7 +640,7 @@ static enum faina_code pg_commit(struct fa_db *db, struct faina_error *err)
         lose(pg, err);
         return resolve(pg, err);
     }
-    pg->owes_sync = true;
+    pg->sync_pending = true;
     code = read_results(pg, pg->sent_count, err);
     if (code != FAINA_OK && pg->conn == NULL && !pg->is_committed)
         return resolve(pg, err);
@@ -668,7 +668,7 @@ static enum faina_code run_script(struct pg *pg, const char *text, struct faina_
 
     if (!PQpipelineSync(pg->conn))
         return lose(pg, err);
-    pg->owes_sync = true;
+    pg->sync_pending = true;
     code = read_results(pg, pg->sent_count, err);
     if (code != FAINA_OK)
         return code;

@@ -414,8 +414,8 @@ enum faina_code fa_pg_connect(struct fa_pg_target *target, enum fa_pg_role role,
 
 /* Results ------------------------------------------------------------------------------------- */
 
-#define HURRY_MS 2000
-#define CHECK_MS 250 /* how often `hurry` is read */
+#define FORCED_MS 2000
+#define CHECK_MS 250 /* how often `is_forced` is read */
 
 /* False: the time is over, or the connection is lost. */
 static bool await_input(PGconn *conn, int64_t until_us)
@@ -430,7 +430,7 @@ static bool await_input(PGconn *conn, int64_t until_us)
     return true;
 }
 
-PGresult *fa_pg_receive(PGconn *conn, int is_sent, int ms, const atomic_bool *hurry)
+PGresult *fa_pg_receive(PGconn *conn, int is_sent, int ms, const atomic_bool *is_forced)
 {
     int64_t began_us = fa_clock_mono_us();
     PGresult *last = NULL, *result;
@@ -439,7 +439,8 @@ PGresult *fa_pg_receive(PGconn *conn, int is_sent, int ms, const atomic_bool *hu
         return NULL;
     do {
         while (PQisBusy(conn)) {
-            int wait_ms = hurry != NULL && atomic_load(hurry) && ms > HURRY_MS ? HURRY_MS : ms;
+            int wait_ms =
+                is_forced != NULL && atomic_load(is_forced) && ms > FORCED_MS ? FORCED_MS : ms;
 
             if (!await_input(conn, began_us + wait_ms * INT64_C(1000))) {
                 shutdown(PQsocket(conn), SHUT_RDWR);

@@ -213,7 +213,7 @@ static enum faina_code refuse_held(enum fa_inode_lock held, const char *path,
 
 /* Tries to take both locks, or none. *is_final: waiting would not help. */
 static enum faina_code try_acquire(struct fa_owner *owner, const char *path, const char *real,
-                                   bool is_guest, bool *is_final, struct faina_error *err)
+                                   bool is_brief, bool *is_final, struct faina_error *err)
 {
     enum faina_code code;
     enum fa_inode_lock held;
@@ -230,7 +230,7 @@ static enum faina_code try_acquire(struct fa_owner *owner, const char *path, con
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s.lock can't be opened: %s", path,
                             strerror(errno));
     if (!try_lock(fd)) {
-        *is_final = read_address(fd, owner) && (is_guest || !owner->is_leaving);
+        *is_final = read_address(fd, owner) && (is_brief || !owner->is_leaving);
         if (!*is_final)
             owner->address[0] = '\0';
         code = refuse_owned(fd, path, err);
@@ -259,7 +259,7 @@ static enum faina_code try_acquire(struct fa_owner *owner, const char *path, con
 }
 
 enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64_t timeout_ms,
-                                 bool is_guest, struct faina_error *err)
+                                 bool is_brief, struct faina_error *err)
 {
     int64_t deadline = fa_clock_mono_us() + timeout_ms * 1000;
     const struct timespec pause = {.tv_nsec = RETRY_MS * 1000000L};
@@ -272,7 +272,7 @@ enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s can't be opened: %s", path,
                             strerror(errno));
     for (;;) {
-        code = try_acquire(owner, path, real, is_guest, &is_final, err);
+        code = try_acquire(owner, path, real, is_brief, &is_final, err);
         if (code == FAINA_OK || is_final || fa_clock_mono_us() >= deadline)
             return code;
         nanosleep(&pause, NULL);

@@ -37,9 +37,9 @@ struct fa_owner {
  * message names its pid, or states that the lock file is not the owner's), the lock file can't be
  * created, or the file has several names: its log belongs to one of them, so the content of the
  * other's log would be lost. It doesn't wait for an owner that serves the file, unless that is
- * leaving; a guest, which uses the file briefly, doesn't wait even then. */
+ * leaving; is_brief: the caller uses the file only briefly, and doesn't wait even then. */
 FA_MUST_CHECK enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path,
-                                               int64_t timeout_ms, bool is_guest,
+                                               int64_t timeout_ms, bool is_brief,
                                                struct faina_error *err);
 /* The pid of an owner that doesn't serve the file; 0: there is none. */
 long fa_owner_find(const char *path);

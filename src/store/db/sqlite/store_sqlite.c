@@ -217,10 +217,10 @@ enum faina_code fa_store_open_sqlite(struct fa_store **out, const char *path,
     if (path != NULL) {
         code = check_path(path, owner && owner->must_exist, err);
         if (code == FAINA_OK)
-            code = fa_owner_acquire(&store->owner, path, timeout_ms, owner && owner->is_guest, err);
+            code = fa_owner_acquire(&store->owner, path, timeout_ms, owner && owner->is_brief, err);
         if (code == FAINA_OK) {
             remove_copy(path);
-            fa_reserve_open(&store->reserve, path, !(owner && owner->is_guest));
+            fa_reserve_open(&store->reserve, path, !(owner && owner->is_brief));
         }
     }
     if (code != FAINA_OK) {

@@ -235,7 +235,7 @@ static void test_runs__an_amended_task_splits_them(void **state)
     CHECK_STR(rows_of(&store), "2 1 2");
     check_audit(&store);
     store_begin(&store);
-    CHECK_INT(store_get(&store, keys[4])->home, FA_HOME_READY);
+    CHECK_INT(store_get(&store, keys[4])->state_table, FA_STATE_TABLE_READY);
     store_rollback(&store);
     claim(&store, 5, keys);
     store_close(&store);
@@ -300,7 +300,7 @@ static void test_runs__each_task_is_found(void **state)
     for (int i = 0; i < 20; i++) {
         const struct fa_row *row = store_get(&store, keys[i]);
 
-        CHECK_INT(row->home, i == 7 ? FA_HOME_ENDED : FA_HOME_READY);
+        CHECK_INT(row->state_table, i == 7 ? FA_STATE_TABLE_ENDED : FA_STATE_TABLE_READY);
         CHECK_INT(row->rank, 0);
     }
     store_rollback(&store);

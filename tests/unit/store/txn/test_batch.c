@@ -199,7 +199,7 @@ struct patient {
     struct counted_job job;
     pthread_t handle;
     atomic_int tid;
-    bool was_run, is_back;
+    bool was_run, has_timed_out;
 };
 
 static void *wait_a_moment(void *arg)
@@ -207,8 +207,8 @@ static void *wait_a_moment(void *arg)
     struct patient *patient = arg;
 
     fa_t_publish(&patient->tid);
-    patient->was_run =
-        fa_batch_run_within(patient->world->batch, &patient->job.job, 100000, &patient->is_back);
+    patient->was_run = fa_batch_run_within(patient->world->batch, &patient->job.job, 100000,
+                                           &patient->has_timed_out);
     return NULL;
 }
 
@@ -230,7 +230,7 @@ static void test_batch__a_job_is_taken_back(void **state)
             fa_t_wait_asleep(&callers[i].tid);
         }
         pthread_join(patient.handle, NULL);
-        CHECK_TRUE(patient.is_back && !patient.was_run);
+        CHECK_TRUE(patient.has_timed_out && !patient.was_run);
         atomic_store(&world.gate_open, true);
         join_callers(callers, 3);
         CHECK_INT(patient.job.runs, 0);
@@ -246,11 +246,11 @@ static void test_batch__a_job_under_way_stays(void **state)
 {
     struct counted_job job = {.job.weight = 1};
     struct world world;
-    bool is_back = true;
+    bool has_timed_out = true;
 
     set_up_world(&world, NO_LIMIT);
-    CHECK_TRUE(fa_batch_run_within(world.batch, &job.job, 1, &is_back));
-    CHECK_TRUE(!is_back);
+    CHECK_TRUE(fa_batch_run_within(world.batch, &job.job, 1, &has_timed_out));
+    CHECK_TRUE(!has_timed_out);
     CHECK_INT(job.runs, 1);
     tear_down_world(&world);
 }

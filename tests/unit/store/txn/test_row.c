@@ -13,18 +13,18 @@
 static const struct {
     enum faina_status status;
     int64_t at_us;
-    enum fa_home home;
+    enum fa_state_table state_table;
 } places[] = {
-    {FAINA_PENDING, 0, FA_HOME_READY},
-    {FAINA_PENDING, STORE_NOW + 9, FA_HOME_PARKED},
-    {FAINA_CLAIMED, STORE_NOW + 9, FA_HOME_HELD},
-    {FAINA_RUNNING, 0, FA_HOME_HELD},
-    {FAINA_BLOCKED, 0, FA_HOME_PARKED},
-    {FAINA_BACKGROUND, STORE_NOW + 9, FA_HOME_PARKED},
-    {FAINA_COMPLETED, 0, FA_HOME_ENDED},
-    {FAINA_FAILED, 0, FA_HOME_ENDED},
-    {FAINA_DEAD_LETTER, 0, FA_HOME_ENDED},
-    {FAINA_CANCELLED, 0, FA_HOME_ENDED},
+    {FAINA_PENDING, 0, FA_STATE_TABLE_READY},
+    {FAINA_PENDING, STORE_NOW + 9, FA_STATE_TABLE_PARKED},
+    {FAINA_CLAIMED, STORE_NOW + 9, FA_STATE_TABLE_HELD},
+    {FAINA_RUNNING, 0, FA_STATE_TABLE_HELD},
+    {FAINA_BLOCKED, 0, FA_STATE_TABLE_PARKED},
+    {FAINA_BACKGROUND, STORE_NOW + 9, FA_STATE_TABLE_PARKED},
+    {FAINA_COMPLETED, 0, FA_STATE_TABLE_ENDED},
+    {FAINA_FAILED, 0, FA_STATE_TABLE_ENDED},
+    {FAINA_DEAD_LETTER, 0, FA_STATE_TABLE_ENDED},
+    {FAINA_CANCELLED, 0, FA_STATE_TABLE_ENDED},
 };
 
 /* A row with a value in every column of its tables. */
@@ -64,18 +64,19 @@ static struct fa_row *add_full(struct store *store, size_t place)
     row->state = "a state";
     row->error = "{\"message\":\"e\"}";
     row->metadata = "{\"now\":2}";
-    if (places[place].home == FA_HOME_READY)
+    if (places[place].state_table == FA_STATE_TABLE_READY)
         row->due_us = STORE_NOW + 4;
-    if (places[place].home == FA_HOME_PARKED) {
+    if (places[place].state_table == FA_STATE_TABLE_PARKED) {
         row->deps_left = 4;
         row->deps_bad = 1;
     }
-    if (places[place].home == FA_HOME_ENDED) {
+    if (places[place].state_table == FA_STATE_TABLE_ENDED) {
         row->completed_us = STORE_NOW + 6;
         row->deleted_us = STORE_NOW + 7;
         row->output = "[]";
     }
-    if (places[place].home == FA_HOME_ENDED || places[place].home == FA_HOME_HELD)
+    if (places[place].state_table == FA_STATE_TABLE_ENDED ||
+        places[place].state_table == FA_STATE_TABLE_HELD)
         row->worker = "w";
     fa_unit_touch(&store->unit, row);
     return row;
@@ -106,7 +107,7 @@ static void check_asked(const struct fa_row *got, const struct fa_row *want)
 
 static void check_standing(const struct fa_row *got, const struct fa_row *want)
 {
-    CHECK_INT(got->home, want->home);
+    CHECK_INT(got->state_table, want->state_table);
     CHECK_STATUS(got->status, want->status);
     CHECK_INT(got->version, want->version);
     CHECK_INT(got->fence, want->fence);
@@ -153,7 +154,7 @@ static void test_row__every_field_comes_back_from_every_place(void **state)
         store_begin(&store);
         row = add_full(&store, i);
         store_commit(&store);
-        CHECK_INT(row->home, places[i].home);
+        CHECK_INT(row->state_table, places[i].state_table);
         CHECK_INT(fa_row_load(&store.unit.source, row->id.key, &store.arena, &got, &err), FAINA_OK);
         check_asked(&got, row);
         check_standing(&got, row);
@@ -206,7 +207,7 @@ static void test_row__a_held_task_can_be_read_in_part(void **state)
         CHECK_INT(
             fa_row_load_held(&store.unit.source, row->id.key, &store.arena, &got, &found, &err),
             FAINA_OK);
-        CHECK_INT(found, places[i].home == FA_HOME_HELD);
+        CHECK_INT(found, places[i].state_table == FA_STATE_TABLE_HELD);
         if (found) {
             CHECK_TRUE(!got.has_task);
             CHECK_TRUE(got.lane == row->lane);
@@ -492,7 +493,7 @@ static void test_row__times_say_what_the_status_means(void **state)
         struct faina_error err = {0};
         struct faina_task task;
         struct fa_row *row;
-        bool is_held = places[i].home == FA_HOME_HELD;
+        bool is_held = places[i].state_table == FA_STATE_TABLE_HELD;
 
         store_open(&store);
         store_begin(&store);

@@ -362,7 +362,7 @@ static void check_nothing_happens(struct store *store, int64_t key, struct fa_op
     store_rollback(store);
 }
 
-static void count_ends(void *ctx, const struct fa_facts *facts)
+static void count_ends(void *ctx, const struct fa_commit_stats *facts)
 {
     *(size_t *)ctx += facts->ended_count;
 }

@@ -329,7 +329,7 @@ static void test_owner__one_that_serves_and_then_leaves(void **state)
     static const struct {
         const char *rest;
         bool has_it, is_leaving;
-        const char *address, *guest_address;
+        const char *address, *brief_address;
     } cases[] = {
         {"unix:/a.db.sock\n", false, false, "unix:/a.db.sock", "unix:/a.db.sock"},
         {"unix:/a.db.sock\nleaving\n", false, true, "", "unix:/a.db.sock"},
@@ -340,15 +340,15 @@ static void test_owner__one_that_serves_and_then_leaves(void **state)
 
     start_holder(&holder);
     for (size_t i = 0; i < FA_COUNT(cases) * 2; i++) {
-        bool is_guest = i % 2 == 1;
+        bool is_brief = i % 2 == 1;
         struct fa_owner owner;
         struct faina_error err;
 
         /* As it would write it itself, but for the pid, which must be another's than ours. */
         write_lock(fd, (long)holder.pid, cases[i / 2].rest);
         CHECK_INT(fa_owner_find(path), cases[i / 2].has_it ? (long)holder.pid : 0);
-        CHECK_INT(fa_owner_acquire(&owner, path, 0, is_guest, &err), FAINA_UNAVAILABLE);
-        CHECK_STR(owner.address, is_guest ? cases[i / 2].guest_address : cases[i / 2].address);
+        CHECK_INT(fa_owner_acquire(&owner, path, 0, is_brief, &err), FAINA_UNAVAILABLE);
+        CHECK_STR(owner.address, is_brief ? cases[i / 2].brief_address : cases[i / 2].address);
         CHECK_INT(strstr(err.message, "which is shutting down") != NULL, cases[i / 2].is_leaving);
     }
     close(fd);

@@ -1,5 +1,5 @@
 /*
- * test_guesses.c - a claim reads the lines of lanes that were open when its node last looked, with
+ * test_speculative_lanes.c - a claim reads the lines of lanes that were open when its node last looked, with
  * the question what has changed since (claim.c). What another node changes meanwhile counts all
  * the same: pauses, limits, new lanes, and tasks that are not plain any more. So does what is
  * changed while the claim reads: it takes no task that came after its type was paused.
@@ -28,7 +28,7 @@ static void open_with_lane(struct fa_pair *pair, const char *const *resources, s
     CHECK_STR(claim(pair, 10), "first");
 }
 
-static void test_guesses__paused_since(void **state)
+static void test_speculative_lanes__paused_since(void **state)
 {
     struct fa_pair *pair = *state;
 
@@ -41,7 +41,7 @@ static void test_guesses__paused_since(void **state)
     CHECK_STR(claim(pair, 10), "second");
 }
 
-static void test_guesses__limited_since(void **state)
+static void test_speculative_lanes__limited_since(void **state)
 {
     struct fa_pair *pair = *state;
     const char *const gpu[] = {"gpu"};
@@ -69,7 +69,7 @@ static void open_with_resource(struct fa_pair *pair, const char *name)
 }
 
 /* Limits are not read as long as no lane needs them. Then they are. */
-static void test_guesses__limited_before_the_first_lane(void **state)
+static void test_speculative_lanes__limited_before_the_first_lane(void **state)
 {
     struct fa_pair *pair = *state;
     const char *const gpu[] = {"gpu"};
@@ -83,7 +83,7 @@ static void test_guesses__limited_before_the_first_lane(void **state)
 }
 
 /* The same when the lane is made by node b itself, between two claims of one transaction. */
-static void test_guesses__limited_before_a_lane_of_its_own(void **state)
+static void test_speculative_lanes__limited_before_a_lane_of_its_own(void **state)
 {
     struct fa_pair *pair = *state;
     const char *const gpu[] = {"gpu"};
@@ -106,7 +106,7 @@ static void test_guesses__limited_before_a_lane_of_its_own(void **state)
 }
 
 /* A claim that has read no limits is no reason to know none. */
-static void test_guesses__removed_behind_a_claim(void **state)
+static void test_speculative_lanes__removed_behind_a_claim(void **state)
 {
     struct fa_pair *pair = *state;
     const struct faina_claim claim = {.worker_id = "w", .limit = 10};
@@ -123,7 +123,7 @@ static void test_guesses__removed_behind_a_claim(void **state)
     fa_arena_finish(&arena);
 }
 
-static void test_guesses__better_lane_since(void **state)
+static void test_speculative_lanes__better_lane_since(void **state)
 {
     struct fa_pair *pair = *state;
 
@@ -137,7 +137,7 @@ static void test_guesses__better_lane_since(void **state)
 }
 
 /* A line with a task that was touched is read once more, with all that such tasks have. */
-static void test_guesses__touched_tasks(void **state)
+static void test_speculative_lanes__touched_tasks(void **state)
 {
     struct fa_pair *pair = *state;
     const char *id;
@@ -170,7 +170,7 @@ static void make_old(struct fa_pair *pair, const char *name)
 }
 
 /* A line with a task of another day is read with the tasks of every day until it is empty. */
-static void test_guesses__tasks_of_other_days(void **state)
+static void test_speculative_lanes__tasks_of_other_days(void **state)
 {
     struct fa_pair *pair = *state;
 
@@ -193,7 +193,7 @@ static void test_guesses__tasks_of_other_days(void **state)
 }
 
 /* Whatever was read in vain is there for the next, at once. */
-static void test_guesses__other_types_stay(void **state)
+static void test_speculative_lanes__other_types_stay(void **state)
 {
     struct fa_pair *pair = *state;
     const char *const none[] = {"none"}, *const known[] = {"known"};
@@ -260,7 +260,7 @@ static void pause_and_submit(struct fa_pair *pair)
     fa_t_submit(&pair->a, .type = "known", .name = "second");
 }
 
-static void test_guesses__paused_meanwhile(void **state)
+static void test_speculative_lanes__paused_meanwhile(void **state)
 {
     struct fa_pair *pair = *state;
 
@@ -284,7 +284,7 @@ static void make_many_lanes(struct fa_pair *pair)
 }
 
 /* With many lanes the lines are not read by a guess, but after what has changed. */
-static void test_guesses__paused_meanwhile_in_many_lanes(void **state)
+static void test_speculative_lanes__paused_meanwhile_in_many_lanes(void **state)
 {
     struct fa_pair *pair = *state;
 
@@ -302,7 +302,7 @@ static bool is_stalled(struct fa_t *t, void *proxy)
 }
 
 /* There a limit may come between the two as well. */
-static void test_guesses__limited_meanwhile_in_many_lanes(void **state)
+static void test_speculative_lanes__limited_meanwhile_in_many_lanes(void **state)
 {
     const struct fa_proxy_rule stall = {.from = FA_PROXY_CLIENT,
                                         .action = FA_PROXY_STALL,
@@ -342,21 +342,21 @@ int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fa_pair_set_up, fa_pair_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_guesses__paused_since),
-        TEST(test_guesses__limited_since),
-        TEST(test_guesses__limited_before_the_first_lane),
-        TEST(test_guesses__limited_before_a_lane_of_its_own),
-        TEST(test_guesses__removed_behind_a_claim),
-        TEST(test_guesses__better_lane_since),
-        TEST(test_guesses__touched_tasks),
-        TEST(test_guesses__tasks_of_other_days),
-        TEST(test_guesses__other_types_stay),
-        TEST(test_guesses__paused_meanwhile),
-        TEST(test_guesses__paused_meanwhile_in_many_lanes),
-        TEST(test_guesses__limited_meanwhile_in_many_lanes),
+        TEST(test_speculative_lanes__paused_since),
+        TEST(test_speculative_lanes__limited_since),
+        TEST(test_speculative_lanes__limited_before_the_first_lane),
+        TEST(test_speculative_lanes__limited_before_a_lane_of_its_own),
+        TEST(test_speculative_lanes__removed_behind_a_claim),
+        TEST(test_speculative_lanes__better_lane_since),
+        TEST(test_speculative_lanes__touched_tasks),
+        TEST(test_speculative_lanes__tasks_of_other_days),
+        TEST(test_speculative_lanes__other_types_stay),
+        TEST(test_speculative_lanes__paused_meanwhile),
+        TEST(test_speculative_lanes__paused_meanwhile_in_many_lanes),
+        TEST(test_speculative_lanes__limited_meanwhile_in_many_lanes),
     };
 
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests_name("guesses", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("speculative_lanes", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * fuzz_said.c - descriptor 3: whatever a handler writes there, its attempt has an outcome that the
+ * fuzz_handler_message.c - descriptor 3: whatever a handler writes there, its attempt has an outcome that the
  * engine takes, and a sentence when it makes no sense.
  */
 #include "worker/handler_message.h"
@@ -61,25 +61,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fa_job job = {.pool = &pool, .task = &task, .is_dirty = true}; /* nobody is told */
     const char *at = (const char *)data + 1, *end = (const char *)data + size;
     struct fa_outcome outcome;
-    struct fa_handler_messages said;
+    struct fa_handler_messages messages;
 
     if (size == 0)
         return 0;
-    fa_handler_messages_init(&said, &job);
+    fa_handler_messages_init(&messages, &job);
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline ? newline : end;
 
-        fa_handler_messages_add(&said, (struct fa_bytes){at, (size_t)(stop - at)});
+        fa_handler_messages_add(&messages, (struct fa_bytes){at, (size_t)(stop - at)});
         at = stop + 1;
     }
-    check(!said.is_wrong || fa_utf8_is_valid(fa_str(said.wrong)));
+    check(!messages.is_wrong || fa_utf8_is_valid(fa_str(messages.wrong)));
     check(!job.report.has_progress || (job.report.progress >= 0 && job.report.progress <= 100));
-    outcome = fa_handler_messages_outcome(&said, outputs[data[0] % FA_COUNT(outputs)]);
+    outcome = fa_handler_messages_outcome(&messages, outputs[data[0] % FA_COUNT(outputs)]);
     check_outcome(&outcome);
     free((char *)(uintptr_t)job.report.state);
     free((char *)(uintptr_t)job.report.metadata);
-    fa_handler_messages_finish(&said);
+    fa_handler_messages_finish(&messages);
     fa_arena_finish(&job.arena);
     return 0;
 }

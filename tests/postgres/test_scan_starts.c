@@ -1,5 +1,5 @@
 /*
- * test_fronts.c - lines that are worn: many dead rows in front, which nobody can remove. Claims
+ * test_scan_starts.c - lines that are worn: many dead rows in front, which nobody can remove. Claims
  * pass them by, and still find whatever comes into line before the place where they begin to read.
  */
 #include "support/ops.h"
@@ -127,7 +127,7 @@ static int64_t pages_of_claim(struct world *world)
     return (after - before) / (20 * NODES);
 }
 
-static void test_fronts__claims_pass_dead_rows_by(void **state)
+static void test_scan_starts__claims_pass_dead_rows_by(void **state)
 {
     struct world *world = *state;
     int64_t pages;
@@ -140,7 +140,7 @@ static void test_fronts__claims_pass_dead_rows_by(void **state)
 }
 
 /* What was held goes back into line, long behind the place that both nodes remember. */
-static void test_fronts__what_comes_back_is_found(void **state)
+static void test_scan_starts__what_comes_back_is_found(void **state)
 {
     struct world *world = *state;
 
@@ -164,7 +164,7 @@ static void test_fronts__what_comes_back_is_found(void **state)
 }
 
 /* A priority that nobody had before is first. */
-static void test_fronts__new_priorities_are_found(void **state)
+static void test_scan_starts__new_priorities_are_found(void **state)
 {
     struct world *world = *state;
     char id[FAINA_ID_SIZE];
@@ -180,7 +180,7 @@ static void test_fronts__new_priorities_are_found(void **state)
 }
 
 /* Its id is made when the function is called; it comes into line when the transaction commits. */
-static void test_fronts__late_commits_are_found(void **state)
+static void test_scan_starts__late_commits_are_found(void **state)
 {
     struct world *world = *state;
     char id[FA_PSQL_TEXT_SIZE];
@@ -206,11 +206,11 @@ static void test_fronts__late_commits_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_fronts__claims_pass_dead_rows_by),
-        TEST(test_fronts__what_comes_back_is_found),
-        TEST(test_fronts__new_priorities_are_found),
-        TEST(test_fronts__late_commits_are_found),
+        TEST(test_scan_starts__claims_pass_dead_rows_by),
+        TEST(test_scan_starts__what_comes_back_is_found),
+        TEST(test_scan_starts__new_priorities_are_found),
+        TEST(test_scan_starts__late_commits_are_found),
     };
 
-    return cmocka_run_group_tests_name("fronts", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("scan_starts", tests, NULL, NULL);
 }
