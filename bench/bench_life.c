@@ -87,9 +87,9 @@ static const struct {
     const char *name;
 } ratios[] = {
     {ENGINE_1000, MINIMAL_1000, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.35,
-     "whole life by 1,000: engine / raw minimal table"},
+     "submit, claim and complete by 1,000: engine / raw minimal table"},
     {ENGINE_1000, OWN_1000, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.8,
-     "whole life by 1,000: engine / raw on our schema"},
+     "submit, claim and complete by 1,000: engine / raw on our schema"},
     {ENGINE_1000, OWN_1000, FA_BENCH_SUBMIT, FA_BENCH_NO_AIM, 0,
      "    submit by 1,000: engine / raw on our schema"},
     {ENGINE_1000, OWN_1000, FA_BENCH_CLAIM, FA_BENCH_NO_AIM, 0,
@@ -97,7 +97,7 @@ static const struct {
     {ENGINE_1000, OWN_1000, FA_BENCH_COMPLETE, FA_BENCH_NO_AIM, 0,
      "    complete by 1,000: engine / raw on our schema"},
     {ENGINE_100, OWN_100, FA_BENCH_LIFE, FA_BENCH_NO_AIM, 0,
-     "whole life by 100: engine / raw on our schema"},
+     "submit, claim and complete by 100: engine / raw on our schema"},
     {ENGINE_1, OWN_1, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.85,
      "one caller, one at a time: engine / raw on our schema"},
     {POSTED_1_64_CALLERS, ENGINE_100, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.6,
@@ -109,7 +109,7 @@ static const struct {
     {ENGINE_KEY, OWN_KEY, FA_BENCH_LIFE, FA_BENCH_NO_AIM, 0,
      "random keys: engine / raw on our schema"},
     {PG_ENGINE_1000, PG_MINIMAL_1000, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.35,
-     "whole life by 1,000, two callers: engine / raw minimal table"},
+     "submit, claim and complete by 1,000, two callers: engine / raw minimal table"},
     {PG_ENGINE_1000, PG_MINIMAL_1000, FA_BENCH_SUBMIT, FA_BENCH_NO_AIM, 0,
      "    submit by 1,000: engine / raw minimal table"},
     {PG_ENGINE_1000, PG_MINIMAL_1000, FA_BENCH_CLAIM, FA_BENCH_NO_AIM, 0,
@@ -119,7 +119,7 @@ static const struct {
     {PG_ENGINE_1, PG_MINIMAL_1, FA_BENCH_SUBMIT, FA_BENCH_AT_LEAST, 2,
      "64 callers, one submit at a time / raw inserts by 32 clients"},
     {PG_ENGINE_1, PG_MINIMAL_1, FA_BENCH_LIFE, FA_BENCH_NO_AIM, 0,
-     "    whole life: 64 callers / 32 raw clients"},
+     "    submit, claim and complete: 64 callers / 32 raw clients"},
 };
 
 #define SHORT_TURNS 10 /* in each round of life-1 */

@@ -189,7 +189,7 @@ static void print_speeds(const struct fa_bench_report *report, FILE *out)
     if (report->speed_count == 0)
         return;
     fprintf(out, "\n%-30s %7s %6s %10s %10s %10s %11s\n", "Tasks per second", "callers", "batch",
-            "submit", "claim", "complete", "whole life");
+            "submit", "claim", "complete", "all three");
     for (size_t i = 0; i < report->speed_count; i++) {
         const struct fa_bench_speed *speed = &report->speeds[i];
         char name[64], text[FA_BENCH_STEPS + 1][FA_TEXT_COUNT_SIZE];
@@ -352,8 +352,8 @@ static void write_speed(struct fa_json_writer *w, const struct fa_bench_speed *s
 {
     static const char *const names[] = {"submit", "claim", "complete", "life"};
     static const char *const subjects[] = {
-        [FA_BENCH_MINIMAL] = "raw-lean", [FA_BENCH_OWN] = "raw-own",
-        [FA_BENCH_ENGINE] = "engine",    [FA_BENCH_POSTED] = "engine-posted",
+        [FA_BENCH_MINIMAL] = "raw-minimal", [FA_BENCH_OWN] = "raw-own",
+        [FA_BENCH_ENGINE] = "engine",       [FA_BENCH_POSTED] = "engine-posted",
         [FA_BENCH_HTTP] = "engine-http",
     };
 

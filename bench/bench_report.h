@@ -23,7 +23,7 @@ enum fa_bench_subject {
     FA_BENCH_HTTP,    /* the remote engine, and a server in another process */
 };
 
-/* A task's whole life is its three steps. */
+/* The steps of one task. */
 enum fa_bench_step { FA_BENCH_SUBMIT, FA_BENCH_CLAIM, FA_BENCH_COMPLETE, FA_BENCH_STEPS };
 #define FA_BENCH_LIFE FA_BENCH_STEPS /* as an index of rates: all steps together */
 

@@ -260,7 +260,7 @@ static enum faina_code live_over_http(struct part *part, struct faina_error *err
     if (code == FAINA_OK)
         fa_bench_ratio_add(&bench->report, &remote->rates[FA_BENCH_LIFE],
                            &own->rates[FA_BENCH_LIFE], FA_BENCH_AT_LEAST, 0.6,
-                           "server: whole life by 100 over HTTP / the engine's");
+                           "server: submit, claim and complete by 100 over HTTP / the engine's");
     return code;
 }
 

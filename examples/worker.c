@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BATCH 10         /* tasks to hold at once */
-#define LEASE_MS 30000   /* how long they are ours without a heartbeat */
-#define PATIENCE_MS 2000 /* how long to wait for work */
+#define BATCH 10        /* tasks to hold at once */
+#define LEASE_MS 30000  /* how long they are ours without a heartbeat */
+#define TIMEOUT_MS 2000 /* how long to wait for work */
 
 /* The work itself. True: `output` is the answer; false: `why` tells what went wrong. */
 static bool square(const struct faina_task *task, char *output, size_t size, const char **why)
@@ -85,7 +85,7 @@ static int work_once(struct faina *engine, const char *worker, int max, struct f
         .type_count = 1,
         .limit = max < BATCH ? max : BATCH,
         .lease_ms = LEASE_MS,
-        .wait_ms = PATIENCE_MS,
+        .wait_ms = TIMEOUT_MS,
     };
     struct faina_tasks *tasks;
     int count;

@@ -60,11 +60,11 @@ extern "C" {
 #define FAINA_CODE_LIST(X)                                                                         \
     X(OK, "ok", 200, 0, "Done.")                                                                   \
     X(TASK_NOT_FOUND, "task_not_found", 404, 3, "There is no such task.")                          \
-    X(NOT_FOUND, "not_found", 404, 3, "There is no such thing.")                                   \
+    X(NOT_FOUND, "not_found", 404, 3, "The object does not exist.")                                \
     X(TASK_ALREADY_CLAIMED, "task_already_claimed", 409, 4, "Another worker holds the task.")      \
     X(TASK_NOT_CLAIMED, "task_not_claimed", 409, 4, "No worker has claimed the task.")             \
     X(TASK_COMPLETED, "task_completed", 409, 4, "The task has already completed.")                 \
-    X(TASK_FAILED, "task_failed", 409, 4, "The task has already failed for good.")                 \
+    X(TASK_FAILED, "task_failed", 409, 4, "The task has already ended unsuccessfully.")            \
     X(MAX_ATTEMPTS_REACHED, "max_attempts_reached", 409, 4, "The task has no attempts left.")      \
     X(WRONG_WORKER, "wrong_worker", 409, 4, "The task is held by another worker.")                 \
     X(TASK_ACTIVE, "task_active", 409, 4, "The task has not ended yet.")                           \

@@ -96,7 +96,7 @@ enum faina_code faina_open(struct faina **out, const char *url, const struct fai
 
     fa_error_clear(err);
     if (!out)
-        return fa_error_set(err, FAINA_INVALID_REQUEST, "faina_open needs a place for the engine");
+        return fa_error_set(err, FAINA_INVALID_REQUEST, "out is NULL");
     pthread_once(&once, watch_forks);
     code = fa_address_find(url, &arena, &address, err);
     if (code == FAINA_OK)
@@ -494,7 +494,7 @@ enum faina_code faina_resume(struct faina *engine, const char *ns, const char *t
 }
 
 /* ------------------------------------------------------------------------------------------
- * Looking
+ * Reading
  */
 
 enum faina_code faina_get(struct faina *engine, const char *id, struct faina_task **out,

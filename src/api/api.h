@@ -1,7 +1,8 @@
 /*
- * api.h - an open engine, as a C program holds it.
+ * api.h - struct faina, the handle of an open engine in the C API.
  *
- * Layers above the service hang what belongs to the engine into `attachment`; it goes with it.
+ * A layer above the service keeps its data of the engine in `attachment`, which is freed with the
+ * engine.
  */
 #ifndef FA_API_API_H
 #define FA_API_API_H
@@ -12,7 +13,7 @@
 #include <semaphore.h>
 
 struct fa_attachment {
-    /* Before the service is closed: ends what uses it, and returns when that has. */
+    /* Called before the service is closed: ends every use of it, and returns afterwards. */
     void (*stop)(struct fa_attachment *attachment);
     void (*free)(struct fa_attachment *attachment);
 };
@@ -25,8 +26,9 @@ struct faina {
     atomic_bool is_ending;
     atomic_bool is_shut;        /* calls are refused */
     pthread_mutex_t shut_mutex; /* one thread at a time shuts the engine down */
-    /* How often faina_stop was called, and what wakes faina_run to check it. Here, because it may
-     * come before there is an attachment, and a signal handler can't make one. */
+    /* How often faina_stop was called, and the semaphore that wakes faina_run to check it. They are
+     * here because faina_stop may come before the attachment, and a signal handler can't create
+     * one. */
     atomic_int stops;
     sem_t wake;
 };

@@ -92,7 +92,7 @@ static enum faina_code unknown_url(const char *url, struct faina_error *err)
     /* The URL isn't repeated here when it may hold a password. */
     if (strchr(url, '@'))
         return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
-                              "the engine's URL is of no known kind; examples are " URL_EXAMPLES);
+                              "the engine's URL has an unknown scheme; examples are " URL_EXAMPLES);
     return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
                           "\"%.200s\" is not the URL of an engine; examples are " URL_EXAMPLES,
                           url);
@@ -164,8 +164,8 @@ static bool is_remote(const char *url)
     return false;
 }
 
-/* A file that another process serves is reached through that process. When it doesn't answer there,
- * it may be about to go: then the file is ours at the next try. */
+/* A file that another process serves is opened through that process. When that doesn't answer, it
+ * may be shutting down: then the next try can open the file itself. */
 static enum faina_code open_or_reach(struct fa_service **out, const char *url,
                                      const struct faina_options *options, bool is_brief,
                                      bool must_exist, struct faina_error *err)
@@ -338,8 +338,9 @@ static enum faina_code open_copied(const char *url, struct fa_store **out, struc
         return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
                               "an engine on NATS can't be copied; SQLite and PostgreSQL can");
     if (strcmp(url, "memory:") == 0)
-        return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
-                              "a store in memory is gone with its process, so it can't be copied");
+        return fa_error_field(
+            err, FAINA_NOT_SUPPORTED, "url",
+            "a store in memory exists only in its process, so it can't be copied");
     code = open_store(url, NULL, out, NULL, err);
     if (code == FAINA_UNAVAILABLE)
         add_owner_to_error(err);

@@ -18,10 +18,10 @@
 #include <time.h>
 
 #define GRACE_MS_DEFAULT 30000
-#define TICK_NS 50000000 /* how often idle_ms is looked at */
+#define TICK_NS 50000000 /* how often idle_ms is checked */
 #define CONCURRENCY_MAX 10000
 
-/* What was registered, copied: the caller only lends it. `user` is handed on and stays its own. */
+/* A registered handler. Texts are copied; `user` is passed on and stays the caller's. */
 struct registered {
     struct fa_arena arena; /* has the texts */
     const char *type;
@@ -34,7 +34,7 @@ struct registry {
     struct fa_attachment attachment; /* first */
     struct faina *engine;
     pthread_mutex_t mutex; /* guards what follows */
-    pthread_cond_t left;   /* faina_run has */
+    pthread_cond_t left;   /* signalled when faina_run has returned */
     struct registered *first;
     bool is_running;
 };
@@ -198,8 +198,8 @@ static enum faina_code put_handlers(struct run *run, struct faina_error *err)
     return code;
 }
 
-/* Sleeps for a tick. Not with sem_timedwait, which measures by the wall clock: when that is set
- * back, it sleeps for as long besides. */
+/* Sleeps for a tick. sem_timedwait isn't used: it measures by the wall clock, and would sleep
+ * longer when that is set back. */
 static void sleep_one_tick(struct run *run)
 {
     const struct timespec tick = {.tv_nsec = TICK_NS};
@@ -287,7 +287,8 @@ static enum faina_code run_all(struct run *run, struct faina_error *err)
         .service_count = options->service_count,
         .handlers = options->handlers,
         .needs_handlers = options->handlers != NULL,
-        .has_no_plugins = true, /* this program is not ours to be started again */
+        .has_no_plugins =
+            true, /* plugins need the program to start itself again, which only faina can */
     };
     enum faina_code code;
 
@@ -339,7 +340,7 @@ enum faina_code faina_run(struct faina *engine, const struct faina_run *options,
     pthread_mutex_lock(&run.registry->mutex);
     run.registry->is_running = false;
     pthread_cond_broadcast(&run.registry->left);
-    pthread_mutex_unlock(&run.registry->mutex); /* from here on, all of it may be gone */
+    pthread_mutex_unlock(&run.registry->mutex); /* from here on, engine and registry may be freed */
     return code;
 }
 

@@ -341,8 +341,8 @@ void fa_arena_reset(struct fa_arena *arena)
 {
     struct fa_arena_block *kept = arena->blocks;
 
-    /* The head is the largest of the normal blocks. When it is none (only a big request came),
-     * keeping it would hoard memory. */
+    /* The head is the largest of the normal blocks. If it is not one (there was only one large
+     * allocation), it is freed too: keeping it would hold the memory. */
     if (!kept || kept->size > ARENA_BLOCK_MAX) {
         fa_arena_finish(arena);
         return;

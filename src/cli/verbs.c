@@ -559,7 +559,7 @@ const struct fa_verb fa_verbs[] = {
      "the end both sides are compared.",
      "faina db copy sqlite:faina.db postgres://faina@db.example.com/faina",
      2, 2, fa_verb_db_copy, NULL, .takes = FA_TAKES_URL},
-    {"db purge", FA_GROUP_OPERATE, "", "remove ended tasks from the store for good",
+    {"db purge", FA_GROUP_OPERATE, "", "remove ended tasks from the store permanently",
      "Without flags, the tasks that rm has removed from view; with flags, all ended tasks that "
      "match. In all namespaces unless --namespace is given. Asks for confirmation on a terminal; "
      "without one it needs --yes.",

@@ -270,7 +270,7 @@ static enum faina_code read_query(const char *query, struct fa_connections_optio
     if (fa_duration_parse(query + strlen("timeout="), "timeout", &options->timeout_ms, err) !=
             FAINA_OK ||
         options->timeout_ms == 0 || options->timeout_ms > FA_LEASE_MS_MAX)
-        return bad_url(err, "the timeout in the engine's URL is no duration, as 10s is");
+        return bad_url(err, "the timeout in the engine's URL is not a duration such as 10s");
     return FAINA_OK;
 }
 
@@ -420,9 +420,10 @@ static void refuse_token(const struct remote *remote, bool has_token, struct fai
                      "%.200s refuses the token in FAINA_TOKEN or FAINA_TOKEN_FILE: %s",
                      remote->shown, why);
     else
-        fa_error_set(err, FAINA_UNAUTHORIZED,
-                     "%.200s wants a token: set FAINA_TOKEN, or FAINA_TOKEN_FILE to a file with it",
-                     remote->shown);
+        fa_error_set(
+            err, FAINA_UNAUTHORIZED,
+            "%.200s requires a token: set FAINA_TOKEN, or FAINA_TOKEN_FILE to a file with it",
+            remote->shown);
 }
 
 enum faina_code fa_client_open(struct fa_service **out, const char *url,

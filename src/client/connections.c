@@ -1,8 +1,8 @@
 /*
  * connections.c - the pool of sessions, and calls over one.
  *
- * A session is a curl multi handle: it has connections of its own, so a thread that borrows it needs
- * no lock while its requests run. Other threads wake it with curl_multi_wakeup.
+ * A session is a curl multi handle: it has connections of its own, so a thread that borrows it
+ * needs no lock while its requests run. Other threads wake it with curl_multi_wakeup.
  *
  * libcurl sends a request again by itself when a connection that it had kept turns out to be dead.
  * For a request that must not be sent twice its body is handed over in a way that can't be read
@@ -34,7 +34,7 @@
 #define POLL_MS 1000
 #define LISTEN_MS 500 /* after giving up a wait */
 #define LISTEN_POLL_MS 50
-#define IDLE_SECONDS_MAX 20L /* the server closes what rests for 30 */
+#define IDLE_SECONDS_MAX 20L /* the server closes connections that are idle for 30 */
 #define PATH_SIZE_MAX ((size_t)64 * 1024)
 #define BODY_SIZE_MAX ((size_t)512 * 1024 * 1024)
 #define ANSWER_SIZE_MAX ((size_t)1024 * 1024 * 1024)
@@ -399,7 +399,7 @@ static bool start(struct fa_connections *conns, struct session *session, size_t 
     curl->easy_setopt(easy, CURLOPT_WRITEDATA, call);
     if (call->take) {
         call->take(call->take_ctx, NULL, 0);
-        curl->easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L); /* it may be silent for minutes */
+        curl->easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L); /* there may be no data for minutes */
     }
     set_body(curl, easy, call);
     is_started = !url.overflow && !call->path.overflow &&
@@ -442,7 +442,7 @@ static bool is_unsent(const struct fa_curl *curl, CURL *easy, CURLcode result)
            began_us == 0;
 }
 
-/* What may help when there was no TLS connection; "": no idea. */
+/* Advice for a failed TLS connection; "": none. */
 static const char *tls_advice(CURLcode result, const char *why)
 {
     if (result == CURLE_PEER_FAILED_VERIFICATION &&
@@ -450,11 +450,11 @@ static const char *tls_advice(CURLcode result, const char *why)
         return "; FAINA_CA_FILE names a file with certificates to trust";
     if (result == CURLE_SSL_CONNECT_ERROR &&
         (strstr(why, "wrong version number") || strstr(why, "unexpected TLS packet")))
-        return "; it seems to speak http://, not https://";
+        return "; it seems to use http://, not https://";
     /* A server without TLS may close before its plain answer to our hello is read. */
     if (result == CURLE_SSL_CONNECT_ERROR &&
         (strstr(why, "SSL_ERROR_SYSCALL") || strstr(why, "reset by peer")))
-        return "; it may speak http://, not https://";
+        return "; it may use http://, not https://";
     return "";
 }
 
@@ -486,11 +486,11 @@ static void classify_result(const struct fa_connections *conns, CURL *easy, stru
         return;
     }
     if (call->answer.overflow) {
-        fail(conns, call, "an answer without end from", "", !call->is_read);
+        fail(conns, call, "a response over the size limit from", "", !call->is_read);
         return;
     }
     snprintf(reason, sizeof(reason), "%.90s%s", why, tls_advice(result, why));
-    fail(conns, call, is_before ? "can't reach" : "no proper answer from", reason,
+    fail(conns, call, is_before ? "can't reach" : "no valid response from", reason,
          !is_before && !call->is_read);
     call->is_again = result == CURLE_COULDNT_CONNECT ||
                      (!is_before && call->is_repeatable && result != CURLE_UNSUPPORTED_PROTOCOL);
@@ -529,12 +529,13 @@ static void end_wait(const struct fa_curl *curl, struct session *session, size_t
     curl->easy_setopt(session->easies[slot], CURLOPT_FORBID_REUSE, 1L);
     for (size_t i = 0; i < session->socket_count; i++)
         shutdown(session->sockets[i], SHUT_WR);
-    session->is_shut_down = session->socket_count > 1; /* those that are kept, too */
+    session->is_shut_down =
+        session->socket_count > 1; /* idle sockets of the session are shut down, too */
     session->calls[slot]->listen_us = fa_clock_mono_us() + LISTEN_MS * 1000;
 }
 
-/* L3: those that wait are given up when the engine is closed, or when they want to be. True: some
- * still listen. */
+/* L3: ends waiting calls when the engine is closed, or when `give_up` is set. True: some of them
+ * still read an answer. */
 static bool give_up_waits(struct fa_connections *conns, struct session *session)
 {
     bool is_shut = atomic_load(&conns->is_shut), has_listeners = false;

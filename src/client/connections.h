@@ -7,8 +7,7 @@
  *   L1  A call that may have reached the server is sent again only with `is_repeatable`. One that
  *       can't have reached it is tried again a few times.
  *   L2  The sentence of an error says "unknown" when the request may have been carried out.
- *   L3  After fa_connections_shut no call begins, calls that wait are given up, and the others
- *   finish.
+ *   L3  After fa_connections_shut no call begins, waiting calls end early, and the others finish.
  *
  * Threads: any. A call belongs to the thread that runs it.
  */
@@ -40,8 +39,8 @@ struct fa_call {
     int64_t if_match;   /* a version; 0: none; negative: of a disabled workflow */
     const atomic_bool
         *give_up;       /* a wait ends early when this is set and fa_connections_wake was called */
-    int64_t wait_ms;    /* the server may take so much longer: a wait (L3) */
-    bool is_read;       /* it changes nothing, so that nothing can be unknown */
+    int64_t wait_ms;    /* additional time for a long poll (L3) */
+    bool is_read;       /* it changes nothing, so its result is never "unknown" */
     bool is_repeatable; /* L1 */
     /* Not NULL: takes the answer piece by piece instead of `answer`, which keeps the beginning, for
      * a problem. It is called with data NULL before each try, to begin anew. False: it takes no
@@ -59,7 +58,7 @@ struct fa_call {
     size_t sent;
     char why[256];
     bool is_again;     /* to be tried again */
-    int64_t listen_us; /* it gives up, and listens until then for what is on its way; 0: it waits */
+    int64_t listen_us; /* the wait has ended, and an answer is read until then; 0: it waits */
 };
 
 FA_MUST_CHECK enum faina_code fa_connections_open(struct fa_connections **out,
@@ -74,7 +73,7 @@ void fa_call_finish(struct fa_call *call);
 /* Appends text to the path, percent-encoded. */
 void fa_call_escape(struct fa_call *call, const char *text);
 
-/* Runs all of them, several at once; in no order. */
+/* Runs all calls, several at once, in any order. */
 void fa_connections_run(struct fa_connections *conns, struct fa_call *calls, size_t count);
 /* Sleeps, but not beyond fa_connections_shut. */
 void fa_connections_pause(struct fa_connections *conns, int64_t ms);

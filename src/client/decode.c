@@ -27,7 +27,8 @@ static enum faina_code refuse(struct fa_call *call, const char *shown, const cha
 {
     return call->code = fa_error_set(
                &call->error, FAINA_UNAVAILABLE,
-               "%.150s answered %d with what no engine says: %.200s%s", shown, call->status, why,
+               "%.150s returned %d with a body that is not a Faina response: %.200s%s", shown,
+               call->status, why,
                call->is_read ? "" : "; whether the request was carried out is unknown");
 }
 
@@ -55,12 +56,12 @@ enum faina_code fa_decode_json(struct fa_call *call, struct fa_arena *arena, con
     /* Payloads, in a task, in a list, in an answer. */
     if (text.len == 0 || fa_json_check(text, FA_JSON_DEPTH_MAX + 4, "the answer", FAINA_UNAVAILABLE,
                                        &problem) != FAINA_OK)
-        return refuse(call, shown, text.len == 0 ? "nothing at all" : problem.message);
+        return refuse(call, shown, text.len == 0 ? "an empty body" : problem.message);
     *out = fa_json_value(text);
     if (call->status >= 200 && call->status < 300)
         return FAINA_OK;
     if (!fa_wire_read_problem(*out, arena, &problem))
-        return refuse(call, shown, "no problem that we know");
+        return refuse(call, shown, "an unknown problem");
     adopt(call, &problem);
     return call->code;
 }
@@ -347,7 +348,7 @@ static enum faina_code read_beat(struct fa_op *op, struct fa_json json, struct f
         is_more = fa_json_next(&it, NULL, &loss);
     }
     if (is_more)
-        return fa_error_set(err, FAINA_INTERNAL, "a loss of a task that was not sent");
+        return fa_error_set(err, FAINA_INTERNAL, "a lost task that was not in the request");
     op->beat = beat;
     return FAINA_OK;
 }
@@ -511,7 +512,7 @@ static void take_item(struct fa_op *op, struct fa_json item, struct fa_call *cal
         adopt(call, &problem);
         refuse_op(op, call->code, &call->error);
     } else {
-        refuse(call, shown, "no problem that we know");
+        refuse(call, shown, "an unknown problem");
         refuse_op(op, call->code, &call->error);
     }
 }
@@ -526,7 +527,7 @@ void fa_decode_many(struct fa_op *ops, size_t count, struct fa_call *call, const
     if (code == FAINA_OK &&
         (json.type != FA_JSON_OBJECT || !fa_json_member(json, "items", &items) ||
          items.type != FA_JSON_ARRAY || fa_json_count(items) != count))
-        code = refuse(call, shown, "not an item for each that was sent");
+        code = refuse(call, shown, "the item count differs from the request");
     if (code != FAINA_OK) {
         for (i = 0; i < count; i++)
             refuse_op(&ops[i], code, &call->error);

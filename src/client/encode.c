@@ -1,8 +1,8 @@
 /*
  * encode.c - operations as requests.
  *
- * A new kind of operation is a row in `request_formats`: method, path, query, body, and whether it may be
- * sent twice; and one in decode.c, for what comes back.
+ * A new kind of operation is a row in `request_formats`: method, path, query, body, and whether it
+ * may be sent twice; and one in decode.c, for what comes back.
  */
 #include "client/encode.h"
 
@@ -612,7 +612,7 @@ static bool fits(const struct fa_op *first, const struct fa_op *op)
     return may_be_many(op) && (op->kind == FA_OP_SUBMIT) == (first->kind == FA_OP_SUBMIT);
 }
 
-/* Removals and the like of different tasks don't mind each other. */
+/* Removals and other changes of different tasks are independent of each other. */
 static bool may_be_apart(const struct fa_op *ops, size_t at)
 {
     if (!fa_op_writes(ops[0].kind))

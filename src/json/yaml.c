@@ -88,7 +88,7 @@ static enum faina_code refuse_syntax(const struct reader *r)
                          "a character that is not allowed");
     at = find_character(r->source, p->problem_mark.index);
     if (at < r->source.len && r->source.ptr[at] == '\t')
-        return refuse_at(r, at, "a tab, where YAML wants spaces,");
+        return refuse_at(r, at, "a tab, where YAML requires spaces,");
     return refuse_at(r, at, p->problem ? p->problem : "not YAML");
 }
 
@@ -317,7 +317,7 @@ static enum faina_code take_events(struct reader *r)
         yaml_event_delete(&event);
     }
     if (code == FAINA_OK && !r->has_document)
-        return refuse_at(r, 0, "there is nothing in it");
+        return refuse_at(r, 0, "the document is empty");
     return code;
 }
 
@@ -391,7 +391,7 @@ enum faina_code fa_yaml_read(struct fa_bytes source, size_t depth_max, const cha
     if (source.len >= strlen(BOM) && memcmp(source.ptr, BOM, strlen(BOM)) == 0)
         r.source = (struct fa_bytes){source.ptr + strlen(BOM), source.len - strlen(BOM)};
     if (r.source.len == 0)
-        return refuse_at(&r, 0, "there is nothing in it");
+        return refuse_at(&r, 0, "the document is empty");
     valid = fa_utf8_valid_length(r.source);
     if (valid < r.source.len)
         return refuse_at(&r, valid, "invalid UTF-8");

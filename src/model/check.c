@@ -359,9 +359,10 @@ static void no_star(struct checker *c, const char *const *list, size_t items)
 {
     for (size_t i = 0; c->result == FAINA_OK && i < items; i++)
         if (strcmp(list[i], "*") == 0)
-            c->result = fa_error_field(c->err, c->refusal, "namespaces",
-                                       "\"*\" is no namespace; a claim without namespaces is for "
-                                       "all of them");
+            c->result =
+                fa_error_field(c->err, c->refusal, "namespaces",
+                               "\"*\" is not a namespace name; a claim without namespaces is for "
+                               "all of them");
 }
 
 enum faina_code fa_check_claim(const struct faina_claim *claim, struct faina_error *err)

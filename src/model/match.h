@@ -3,9 +3,9 @@
  *
  *     mimeType startsWith 'image/' AND NOT (size > 1048576 OR meta.tags[0] in ('raw', 'draft'))
  *
- *     expression  = both { OR both }
- *     both        = one { AND one }
- *     one         = NOT one | "(" expression ")" | clause
+ *     expression  = conjunction { OR conjunction }
+ *     conjunction = factor { AND factor }
+ *     factor      = NOT factor | "(" expression ")" | clause
  *     clause      = value ( = | != | < | <= | > | >= ) value
  *                 | path ( startsWith | endsWith | contains ) 'text'
  *                 | path in "(" literal { "," literal } ")"

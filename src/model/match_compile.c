@@ -222,7 +222,7 @@ static bool lex_sign(struct parser *p)
         }
     }
     if (byte_at(p, p->at) == '"')
-        return refuse_at(p, p->at, "text stands in single quotes ('), not in double ones,");
+        return refuse_at(p, p->at, "text is written in single quotes ('), not in double ones,");
     return refuse_found(p, "a field, a value or an operator", p->at, word_end(p, p->at));
 }
 

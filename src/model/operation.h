@@ -173,9 +173,9 @@ struct fa_definition {
     bool is_yaml;
 };
 
-/* A workflow as the store has it. A switch is no new version, because tasks record the
- * definition that made them. So a version in `by` is that of an enabled workflow, and a negative
- * one is that of the disabled workflow. */
+/* A stored workflow. Enabling or disabling it doesn't change its version, because tasks record the
+ * version of the definition that created them. So a positive version in `by` means the enabled
+ * workflow, and a negative one the disabled workflow. */
 struct fa_stored_workflow {
     const char *ns, *name;
     int64_t version; /* +1 with each change of the definition */
@@ -193,14 +193,14 @@ struct fa_stored_workflows {
 /* Which events to list, oldest first. */
 struct fa_emitted_query {
     const char *ns; /* NULL: "default"; "*": all */
-    const char *id; /* just this one; NOT_FOUND when it isn't there; NULL: all */
+    const char *id; /* only this one; NOT_FOUND when it isn't stored; NULL: all */
     const char *type;
     int64_t since_us;
     int limit; /* 0: 100 */
     const char *cursor;
 };
 
-/* An event that is kept, and what came of it. */
+/* A stored event, and its results. */
 struct fa_emitted_event {
     const char *ns, *id, *type, *data;
     int64_t at_us;
@@ -242,13 +242,13 @@ struct fa_broker {
 };
 
 /*
- * AMEND sets, for the worker that holds a task, what the submit has left open, from the settings of
- * its type: of op->submit it takes max_attempts (when the task has the default), retry (when it has
- * none) and resources. More resources can't be had while it is held: for them it goes back in line,
- * without spending an attempt.
+ * AMEND applies the settings of a type to a held task, for the worker that holds it. Of op->submit
+ * it takes max_attempts (if the task has the default), retry (if the task has none) and resources.
+ * More resources can't be taken while the task is held: they make it ready again, and the attempt
+ * is not counted.
  */
 
-/* A part of a list, bounded in items and bytes, of what comes after a cursor. Without it, the whole
+/* Selects one page of a list, bounded in items and bytes, after a cursor. is_asked false: the whole
  * list is read. */
 struct fa_part {
     bool is_asked;
@@ -256,7 +256,7 @@ struct fa_part {
     const char *cursor;
 };
 
-/* One operation: the request, then the answer. All zero but for what the kind needs. */
+/* One operation: the request, then the answer. Members that its kind doesn't use are zero. */
 struct fa_op {
     enum fa_op_kind kind;
 
@@ -269,18 +269,18 @@ struct fa_op {
     /* What the caller may do and see (access.h), also in what a workflow makes of the operation.
      * NULL: everything. */
     const struct fa_grant *grant;
-    bool for_holder; /* by.worker_id is whichever worker holds the task, and the caller is none */
+    bool for_holder; /* by.worker_id is the worker of the task, which the caller is not */
     bool by_status;  /* START: asks for the status, so a task that runs already is refused as
                         INVALID_TRANSITION, whichever worker holds it */
     bool wants_task; /* a change answers with the whole task, not only with its id */
     bool is_poll;    /* CLAIM_NEXT: a repeated try of a waiting claim that was not woken */
     bool is_checked; /* fa_service_check was called, for the next run */
     bool is_strict;  /* CLAIM: only as CLAIM_NEXT would: when the task is due and not paused */
-    /* fa_service_claim_wait: come back early once this is set and fa_service_wake was called. */
+    /* fa_service_claim_wait: returns early once this is set and fa_service_wake was called. */
     const atomic_bool *give_up;
     union {
         const struct faina_submit *submit; /* SUBMIT; AMEND: see there */
-        const struct faina_claim *claim;   /* CLAIM_NEXT (wait_ms is the caller's affair) */
+        const struct faina_claim *claim;   /* CLAIM_NEXT (the caller implements wait_ms) */
         int64_t lease_ms; /* CLAIM, START, HEARTBEAT; 0: the default, or as claimed */
         const struct faina_report *report;   /* PROGRESS */
         const char *output;                  /* COMPLETE; NULL: none */
@@ -299,7 +299,7 @@ struct fa_op {
             int64_t timeout_ms;
         } background;                    /* BACKGROUND */
         bool keep_attempts;              /* RETRY */
-        bool force;                      /* TOKEN_REMOVE: also the last one that is good */
+        bool force;                      /* TOKEN_REMOVE: also the last valid one */
         struct faina_removal removal;    /* DELETE */
         const struct faina_purge *purge; /* PURGE */
         struct {
@@ -316,7 +316,7 @@ struct fa_op {
             const struct faina_held *held;
             size_t held_count;
             int64_t lease_ms;           /* 0: as claimed */
-            bool renews_all;            /* without a list: whatever the worker holds */
+            bool renews_all;            /* without a list: all tasks that the worker holds */
         } worker;                       /* WORKER_PUT */
         const struct fa_token *token;   /* TOKEN_PUT */
         const struct fa_cron_job *cron; /* CRON_PUT */
@@ -379,7 +379,7 @@ struct fa_op {
         struct fa_broker *broker_answer; /* BROKER_* */
     };
     const char *next_cursor; /* lists that are read in parts; NULL: this was the last one */
-    /* WORKFLOW_PUT: the definition as it was understood, and what is wrong with it. */
+    /* WORKFLOW_PUT: the parsed definition, and its mistakes. */
     const struct fa_workflow *checked;
     struct fa_mistakes *mistakes;
     struct fa_emit_plan *plan; /* EMIT: the engine's (fa_service_prepare) */

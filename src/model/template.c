@@ -474,8 +474,8 @@ static enum faina_code render_path(const struct fa_template_path *path, bool is_
     if (is_text && (value.type == FA_JSON_OBJECT || value.type == FA_JSON_ARRAY))
         return refuse_render(path,
                              value.type == FA_JSON_OBJECT
-                                 ? "is an object, which can only stand alone in its string"
-                                 : "is an array, which can only stand alone in its string",
+                                 ? "is an object, so it must be the whole string"
+                                 : "is an array, so it must be the whole string",
                              err);
     if (is_text && value.type == FA_JSON_STRING)
         fa_buf_add(out, value.raw.ptr + 1, value.raw.len - 2);

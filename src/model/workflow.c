@@ -41,7 +41,7 @@ static void check_task_event(struct fa_workflow_reader *r, struct fa_json value,
         if (strcmp(type + strlen(TASK_EVENT), faina_status_name(ends[i])) == 0)
             return;
     fa_workflow_mistake(r, value.raw.ptr, NULL,
-                        " is no event that there is: the ends of tasks are task.completed, "
+                        " is not an engine event: the ends of tasks are task.completed, "
                         "task.failed, task.dead_letter and task.cancelled");
 }
 
@@ -156,7 +156,7 @@ static void read_type(struct fa_workflow_reader *r, struct fa_json item, void *t
         return;
     for (size_t i = 0; i < list->count; i++) {
         if (fa_name_is_same(list->items[i], type)) {
-            fa_workflow_mistake(r, item.raw.ptr, NULL, " is there twice");
+            fa_workflow_mistake(r, item.raw.ptr, NULL, " is listed twice");
             return;
         }
     }
@@ -194,7 +194,7 @@ static void read_join_key(struct fa_workflow_reader *r, struct fa_json value, vo
                             mistake.offset + 1);
     else if (offset < text.len)
         fa_workflow_mistake(r, value.raw.ptr, NULL,
-                            ": expected a field such as hash or a.b[0], with nothing behind it");
+                            ": expected a field such as hash or a.b[0], and nothing after it");
 }
 
 static void read_on_failure(struct fa_workflow_reader *r, struct fa_json value, void *target)

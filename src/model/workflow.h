@@ -99,8 +99,8 @@ struct fa_workflow_target {
 /*
  * Reads a definition. The result lives in `arena`, and nothing points into `text`. INVALID_REQUEST:
  * `mistakes` (all zero before) has them all; err has the first, and the number of the others.
- * `target` NULL: the definition is stored already. A part that was accepted then and could never make
- * a task is no mistake now, so that the other parts stay in effect.
+ * `target` NULL: the definition is stored already. A part that was accepted then and could never
+ * make a task is no mistake now, so that the other parts stay in effect.
  */
 FA_MUST_CHECK enum faina_code fa_workflow_read(struct fa_bytes text, enum fa_workflow_format format,
                                                const struct fa_workflow_target *target,

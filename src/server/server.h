@@ -10,8 +10,8 @@
  *       operations are finished.
  *   H5  A large request doesn't delay others: its long steps run in another thread.
  *
- * Threads: one for each address that it listens on, one that closes slow connections, and those of
- * post.h. The functions here are called by the owner only.
+ * Threads: one for each address that it listens on, which also closes slow connections, and those
+ * of post.h. The functions here are called by the owner only.
  */
 #ifndef FA_SERVER_SERVER_H
 #define FA_SERVER_SERVER_H

@@ -272,8 +272,9 @@ static bool is_hash(const char *text)
 static enum faina_code check_reach(const char *ns, struct faina_error *err)
 {
     if (strcmp(ns, "*") == 0)
-        return fa_error_field(err, FAINA_INVALID_REQUEST, "namespaces",
-                              "\"*\" is no namespace; without namespaces a token is for all");
+        return fa_error_field(
+            err, FAINA_INVALID_REQUEST, "namespaces",
+            "\"*\" is not a namespace name; without namespaces a token is for all");
     return fa_check_name(ns, FA_NAMESPACE_SIZE_MAX, "namespaces", FAINA_INVALID_REQUEST, err);
 }
 
@@ -437,7 +438,8 @@ static enum faina_code check_workflow(const struct fa_op *op, struct faina_error
     return fa_check_name(op->workflow.name, FA_NAME_SIZE_MAX, "name", FAINA_INVALID_REQUEST, err);
 }
 
-static enum faina_code check_happened(const struct fa_emitted_query *query, struct faina_error *err)
+static enum faina_code check_emitted_query(const struct fa_emitted_query *query,
+                                           struct faina_error *err)
 {
     enum faina_code code = check_optional(query->ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
 
@@ -557,7 +559,7 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *defa
     case FA_OP_WORKFLOW_LIST:
         return check_workflow(op, err);
     case FA_OP_EMITTED_LIST:
-        return check_happened(op->emitted_query, err);
+        return check_emitted_query(op->emitted_query, err);
     case FA_OP_JOIN_LIST:
         return check_joins(op, err);
     case FA_OP_BROKER_SET:

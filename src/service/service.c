@@ -363,7 +363,8 @@ enum faina_code fa_service_wait(struct fa_service *service, struct fa_op *op, in
 
 static enum faina_code refuse_old(struct faina_error *err)
 {
-    return fa_error_set(err, FAINA_NOT_SUPPORTED, "tasks are removed where the engine is");
+    return fa_error_set(err, FAINA_NOT_SUPPORTED,
+                        "retention runs in the process that opens the store");
 }
 
 enum faina_code fa_service_expired_find(struct fa_service *service,

@@ -41,7 +41,7 @@ FA_MUST_CHECK enum faina_code fa_body_refuse(const struct fa_field *field, const
 struct fa_act {
     struct faina_by by; /* workerId, fence */
     bool has_fence;
-    bool for_holder; /* service.h; set by the handler */
+    bool for_holder; /* see model/operation.h; set by the handler */
     const char *status;
     const char *output;
     bool has_error;

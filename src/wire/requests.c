@@ -223,7 +223,7 @@ static enum faina_code read_amendment(const struct fa_field *field, struct fa_js
 #define NULLS                                                                                      \
     {                                                                                              \
         .name = "nulls", .type = FA_FIELD_NULLS,                                                   \
-        .doc = "Which of these are the value null; a null itself means unset"                      \
+        .doc = "Names of payload members whose value is JSON null; a null itself means unset"      \
     }
 #define ID(more, text)                                                                             \
     ACT("id", TEXT, id, .flags = FA_FIELD_REQUIRED | FA_FIELD_UUID | (more), .doc = (text))
@@ -269,7 +269,7 @@ REQUEST(block, "Block",
 REQUEST(background, "Background",
     WORKER(0),
     FENCE,
-    ACT("reason", TEXT, reason, .max = FA_STATE_SIZE_MAX, .doc = "What goes on elsewhere"),
+    ACT("reason", TEXT, reason, .max = FA_STATE_SIZE_MAX, .doc = "What runs in the background"),
     ACT("timeout", DURATION, timeout_ms, .max = FA_DURATION_MS_MAX,
         .doc = "When it has not ended after this, the attempt has failed; 1 hour by default"));
 REQUEST(release, "Release", WORKER(0), FENCE);
@@ -608,7 +608,7 @@ REQUEST(purge, "Purge",
 
 REQUEST(emit, "Emit",
     EMIT("namespace", TEXT, ns, .doc = "Whose workflows get the event"),
-    EMIT("type", TEXT, type, .flags = FA_FIELD_REQUIRED, .doc = "What has happened"),
+    EMIT("type", TEXT, type, .flags = FA_FIELD_REQUIRED, .doc = "Event type"),
     EMIT("data", JSON, data, .flags = FA_FIELD_OBJECT, .doc = "What conditions and templates see"),
     EMIT("id", TEXT, id, .doc = "A repeated id does nothing; one is made by default"));
 

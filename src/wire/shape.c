@@ -389,7 +389,7 @@ static enum faina_code read_value(const struct fa_shape *shape, const struct fa_
         return fa_shape_read(value, field->inner, arena, place, err);
     if (read_plain(shape, field, value, arena, out))
         return FAINA_OK;
-    return fa_error_set(err, FAINA_INTERNAL, "the %s's %s makes no sense: %.*s", shape->what,
+    return fa_error_set(err, FAINA_INTERNAL, "the %s's %s is invalid: %.*s", shape->what,
                         field->name, value.raw.len > 60 ? 60 : (int)value.raw.len, value.raw.ptr);
 }
 

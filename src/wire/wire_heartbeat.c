@@ -87,7 +87,7 @@ const struct fa_shape fa_body_worker = {
         BEAT_NAMES("services", worker.services, worker.service_count,
                    "The services that are up there"),
         BEAT("version", TEXT, worker.version, .max = FA_WORKER_VERSION_SIZE_MAX,
-             .doc = "Of its program"),
+             .doc = "Program version"),
         FA_ROW_LIST("tasks", held_shape, struct fa_wire_heartbeat, held, held_count,
                     .max = FA_BATCH_MAX, .read = read_tasks,
                     .doc = "The tasks whose leases are renewed; all that it holds by default"),
@@ -107,7 +107,7 @@ static const struct fa_shape loss_shape = {
     .fields = FA_FIELDS(
         {.name = "id", .flags = REQUIRED | FA_FIELD_UUID, .doc = "The task"},
         {.name = "fence", .type = FA_FIELD_INT64, .doc = "The fence that was sent"},
-        {.name = "why", .flags = REQUIRED, .word = loss_word, .doc = "What became of it"}),
+        {.name = "why", .flags = REQUIRED, .word = loss_word, .doc = "Why the lease was lost"}),
 };
 
 /* As fa_wire_put_heartbeat writes it. */

@@ -80,14 +80,14 @@ const struct fa_shape fa_shape_emitted = {
     .fields = FA_FIELDS(
         EMITTED("id", TEXT, id, .flags = REQUIRED, .doc = "Of the event"),
         FA_ROW_TEXTS("tasks", struct faina_emitted, tasks, count, .flags = REQUIRED,
-                     .doc = "The tasks that it has made"),
+                     .doc = "The tasks that it created"),
         FA_ROW_LIST("failures", failure_shape, struct faina_emitted, failures, failure_count,
-                    .doc = "The triggers that made no task because of an error"),
+                    .doc = "The triggers that created no task because of an error"),
         EMITTED("existing", BOOL, existing, .flags = OMIT,
                 .doc = "The id was emitted before: these are the tasks of the first time")),
 };
 
-#define EMITTED_EVENT(json_name, kind, member, ...)                                                    \
+#define EMITTED_EVENT(json_name, kind, member, ...) \
     FA_ROW(json_name, kind, struct fa_emitted_event, member, __VA_ARGS__)
 
 const struct fa_shape fa_shape_emitted_event = {
@@ -96,13 +96,13 @@ const struct fa_shape fa_shape_emitted_event = {
     .fields = FA_FIELDS(
         EMITTED_EVENT("id", TEXT, id, .flags = REQUIRED, .doc = "Its id"),
         EMITTED_EVENT("namespace", TEXT, ns, .flags = REQUIRED, .doc = "Its namespace"),
-        EMITTED_EVENT("type", TEXT, type, .flags = REQUIRED, .doc = "What has happened"),
-        EMITTED_EVENT("data", JSON, data, .flags = FA_FIELD_OBJECT, .doc = "As it was emitted"),
+        EMITTED_EVENT("type", TEXT, type, .flags = REQUIRED, .doc = "Event type"),
+        EMITTED_EVENT("data", JSON, data, .flags = FA_FIELD_OBJECT, .doc = "Data of the event"),
         EMITTED_EVENT("createdAt", TIME, at_us, .flags = REQUIRED, .doc = "When it was emitted"),
         EMITTED_EVENT("tasks", JSON, tasks, .flags = FA_FIELD_ARRAY,
-                  .doc = "The tasks that it has made"),
+                  .doc = "The tasks that it created"),
         EMITTED_EVENT("failures", JSON, failures, .flags = FA_FIELD_ARRAY, .inner = &failure_shape,
-                  .doc = "The triggers that made no task because of an error"),
+                  .doc = "The triggers that created no task because of an error"),
         EMITTED_EVENT("redacted", BOOL, redacted, REDACTED)),
 };
 

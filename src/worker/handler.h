@@ -40,7 +40,8 @@ struct fa_handler {
     int64_t timeout_ms;   /* of an attempt; 0: none */
     int concurrency;      /* how many at once in this pool; 0: as many as there are slots */
     bool needs_completed; /* a task whose dependency ended badly fails without being started */
-    struct faina_submit settings; /* max_attempts, retry and resources: see AMEND in service.h */
+    struct faina_submit
+        settings; /* max_attempts, retry and resources: see AMEND in model/operation.h */
 
     /* The pool's, under its mutex. */
     struct fa_slots *slots;

@@ -281,7 +281,7 @@ void fa_handler_messages_add(struct fa_handler_messages *messages, struct fa_byt
         return;
     fa_error_clear(&line.err);
     if (read_line(&line, text) != FAINA_OK)
-        fa_handler_messages_refuse(messages, "line %zu on descriptor 3 makes no sense: %s",
+        fa_handler_messages_refuse(messages, "line %zu on descriptor 3 is invalid: %s",
                                    messages->line_count, line.err.message);
     else if (line.has_report)
         fa_job_report(messages->job, &line.report);

@@ -355,7 +355,7 @@ enum faina_code fa_retention_start(struct fa_retention_thread **out, struct fa_s
     if (fa_service_is_remote(service))
         return fa_error_set(
             err, FAINA_NOT_SUPPORTED,
-            "tasks are removed where the engine is: give the server these settings");
+            "retention runs in the process that opens the store: give the server these settings");
     retention = fa_alloc_zero(1, sizeof(*retention));
     retention->service = service;
     retention->keep = *keep;

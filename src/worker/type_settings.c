@@ -55,7 +55,7 @@ static enum faina_code read_duration(struct reader *r, const char *name, struct 
                                  : fa_arena_copy(r->arena, value.raw.ptr, value.raw.len),
                              name, out, r->err);
     if (code == FAINA_OK && *(int64_t *)out <= 0)
-        return refuse(r, name, "longer than nothing");
+        return refuse(r, name, "longer than 0");
     return code;
 }
 

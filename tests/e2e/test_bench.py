@@ -17,7 +17,7 @@ FAINA = os.environ.get("FAINA_BIN", "build/faina")
 SERVER = os.environ.get("FA_POSTGRES_URL")  # tools/test-postgres; without it those tests are skipped
 
 # (subject, callers, batch, keys) of every row, in order.
-RAW = [(subject, 1, batch, False) for batch in (1, 100, 1000) for subject in ("raw-lean", "raw-own")]
+RAW = [(subject, 1, batch, False) for batch in (1, 100, 1000) for subject in ("raw-minimal", "raw-own")]
 RAW += [("raw-own", 1, 1000, True)]
 ENGINE = [("engine", callers, batch, False) for callers in (1, 8, 64) for batch in (1, 100, 1000)]
 ENGINE += [("engine", 1, 1000, True), ("engine", 1, 1000, False)]  # without keys again, beside them
@@ -28,8 +28,8 @@ SERVER_ROWS = [("engine", 4, 100, False), ("engine-http", 4, 100, False)]
 TARGETS = [
     ("one caller, one at a time: engine / raw on our schema", "at least", 0.85),
     ("64 callers, one at a time, posted / one caller by 100", "at least", 0.6),
-    ("whole life by 1,000: engine / raw minimal table", "at least", 0.35),
-    ("whole life by 1,000: engine / raw on our schema", "at least", 0.8),
+    ("submit, claim and complete by 1,000: engine / raw minimal table", "at least", 0.35),
+    ("submit, claim and complete by 1,000: engine / raw on our schema", "at least", 0.8),
     ("random keys / without keys", "at least", 0.5),
     ("claim of 100: 10,000 waiting", "at most", 1.3),
     ("claim of 100: 200 waiting behind 10,000 throttled", "at most", 1.3),
@@ -46,7 +46,7 @@ TARGETS = [
     ("server: POST /tasks / the same body without the store", "at least", 0.7),
     ("server: POST /tasks, 99 of 100 / median", "at most", 10),
     ("server: tasks by POST /tasks:batch of 1,000 / the engine's", "at least", 0.8),
-    ("server: whole life by 100 over HTTP / the engine's", "at least", 0.6),
+    ("server: submit, claim and complete by 100 over HTTP / the engine's", "at least", 0.6),
     ("server: POST /tasks alone / beside 5,000 long polls", "at most", 1.5),
     ("server: MB resident with 5,000 long polls", "at most", 100),
     ("server: ms until it is ready", "at most", 100),
@@ -57,14 +57,14 @@ TARGETS = [
 
 
 # The same on PostgreSQL.
-POSTGRES_ROWS = [("raw-lean", 32, 1, False), ("engine", 64, 1, False),
-                 ("raw-lean", 2, 1000, False), ("engine", 2, 1000, False)]
+POSTGRES_ROWS = [("raw-minimal", 32, 1, False), ("engine", 64, 1, False),
+                 ("raw-minimal", 2, 1000, False), ("engine", 2, 1000, False)]
 # The part lanes: names and samples of a quick run.
 LANES = [("claim of one among 10 types", 50), ("claim of one among 10,000 types", 50),
          ("counts of 10,000 types", 5)]
 
 POSTGRES_TARGETS = [
-    ("whole life by 1,000, two callers: engine / raw minimal table", "at least", 0.35),
+    ("submit, claim and complete by 1,000, two callers: engine / raw minimal table", "at least", 0.35),
     ("64 callers, one submit at a time / raw inserts by 32 clients", "at least", 2),
     ("claim of 100: 10,000 waiting", "at most", 1.3),
     ("claim of 100: 200 waiting behind 10,000 throttled", "at most", 1.3),
@@ -167,9 +167,9 @@ def test_bench__a_ratio_is_made_of_its_two_rows(folder):
             assert near(got, top / bottom), name
 
     engine = ("life-1000", "engine", 1, 1000, False)
-    check("whole life by 1,000: engine / raw minimal table", engine,
-          ("life-1000", "raw-lean", 1, 1000, False))
-    check("whole life by 1,000: engine / raw on our schema", engine,
+    check("submit, claim and complete by 1,000: engine / raw minimal table", engine,
+          ("life-1000", "raw-minimal", 1, 1000, False))
+    check("submit, claim and complete by 1,000: engine / raw on our schema", engine,
           ("life-1000", "raw-own", 1, 1000, False))
     check("random keys / without keys", ("life-key", "engine", 1, 1000, True),
           ("life-key", "engine", 1, 1000, False))

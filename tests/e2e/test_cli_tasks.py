@@ -291,7 +291,7 @@ def test_remove_frees_the_key_and_purge_removes_the_rows(cli):
     task = cli.submit("x", "--key", "k")
     equal(cli("rm", task, "--cancel").json(), {"deleted": 1})
     is_true(cli.submit("x", "--key", "k") != task)
-    contains(cli("db", "purge", code=2).err, "removed from view, for good")
+    contains(cli("db", "purge", code=2).err, "removed from view, permanently")
     equal(cli("db", "purge", "--yes").json(), {"purged": 1})
     contains(cli("db", "purge", code=2).err, "--yes")
     equal(cli("db", "purge", stdin="y\n").json(), {"purged": 0})

@@ -211,7 +211,7 @@ def test_a_question_before_many_changes(cli):
     contains(done.plain(), "cancelled 1,234 tasks")
     is_true("[y/N]" not in cli.on_terminal("retry", "--all", "--status", "cancelled", "--yes").out)
     purged = cli.on_terminal("db", "purge", "--older-than", "0s", replies=[("[y/N]", "n\n")])
-    contains(purged.plain(), "Remove up to 0 ended tasks, and those removed from view, for good")
+    contains(purged.plain(), "Remove up to 0 ended tasks, and those removed from view, permanently")
     equal(purged.code, 1)
 
 

@@ -1,6 +1,6 @@
 /*
- * fuzz_handler_message.c - descriptor 3: whatever a handler writes there, its attempt has an outcome that the
- * engine takes, and a sentence when it makes no sense.
+ * fuzz_handler_message.c - descriptor 3: whatever a handler writes there, its attempt has an
+ * outcome that the engine takes, and a sentence when it is invalid.
  */
 #include "worker/handler_message.h"
 

@@ -1,6 +1,7 @@
 /*
- * test_scan_starts.c - lines that are worn: many dead rows in front, which nobody can remove. Claims
- * pass them by, and still find whatever comes into line before the place where they begin to read.
+ * test_scan_starts.c - lines that are worn: many dead rows in front, which nobody can remove.
+ * Claims pass them by, and still find whatever comes into line before the place where they begin
+ * to read.
  */
 #include "support/ops.h"
 #include "support/psql.h"

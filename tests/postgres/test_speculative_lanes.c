@@ -1,8 +1,8 @@
 /*
- * test_speculative_lanes.c - a claim reads the lines of lanes that were open when its node last looked, with
- * the question what has changed since (claim.c). What another node changes meanwhile counts all
- * the same: pauses, limits, new lanes, and tasks that are not plain any more. So does what is
- * changed while the claim reads: it takes no task that came after its type was paused.
+ * test_speculative_lanes.c - a claim reads the lines of lanes that were open when its node last
+ * looked, with the question what has changed since (claim.c). What another node changes meanwhile
+ * counts all the same: pauses, limits, new lanes, and tasks that are not plain any more. So does
+ * what is changed while the claim reads: it takes no task that came after its type was paused.
  */
 #include "postgres/pair.h"
 #include "support/proxy.h"

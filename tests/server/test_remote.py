@@ -125,7 +125,7 @@ def test_tokens(place):
     done = client(place, "ls", url=url, env={"FAINA_TOKEN": "faina_wrong"})
     is_true("refuses the token in FAINA_TOKEN" in done.stderr, done.stderr)
     done = client(place, "ls", url=url)
-    is_true("wants a token: set FAINA_TOKEN" in done.stderr, done.stderr)
+    is_true("requires a token: set FAINA_TOKEN" in done.stderr, done.stderr)
     task = good(place, "submit", "a", url=url, env={"FAINA_TOKEN": secret})
     with open(place.path("token"), "w", encoding="ascii") as file:
         file.write(secret + "\n")
@@ -202,8 +202,8 @@ def test_https_to_a_server_without_it(place):
     done = client(place, "ls", url=f"https://127.0.0.1:{server.port}")
     equal(done.returncode, 6, done)
     # The server's plain answer to the hello, or the end of the connection when it comes first.
-    is_true("; it seems to speak http://, not https://" in done.stderr or
-            "; it may speak http://, not https://" in done.stderr, done.stderr)
+    is_true("; it seems to use http://, not https://" in done.stderr or
+            "; it may use http://, not https://" in done.stderr, done.stderr)
 
 
 def test_https_to_what_closes_at_once(place):
@@ -219,7 +219,7 @@ def test_https_to_what_closes_at_once(place):
         done = client(place, "ls", url=f"https://127.0.0.1:{listener.getsockname()[1]}")
         listener.close()
         equal(done.returncode, 6, done)
-        is_true("; it may speak http://, not https://" in done.stderr, done.stderr)
+        is_true("; it may use http://, not https://" in done.stderr, done.stderr)
 
 
 def test_urls_of_the_api(place):

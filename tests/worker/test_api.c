@@ -457,7 +457,7 @@ static void test_api__refusals(void **state)
         {{.namespace_count = 3}, "namespaces is NULL, but its count is 3"},
         {{.namespaces = nothing, .namespace_count = 1}, "namespaces[0] is missing"},
         {{.namespaces = empty, .namespace_count = 2}, "namespaces[1] is empty"},
-        {{.namespaces = star, .namespace_count = 1}, "\"*\" is no namespace"},
+        {{.namespaces = star, .namespace_count = 1}, "\"*\" is not a namespace name"},
         {{.service_count = 3}, "services is NULL, but its count is 3"},
         {{.services = nothing, .service_count = 1}, "services[0] is missing"},
         {{.services = empty, .service_count = 2}, "services[1] is empty"},

@@ -40,7 +40,7 @@ static void test_commands__exits(struct fa_t *t)
         {"echo '{\"error\":\"mine\"}' >&3; exit 64", FAINA_FAILED, "mine"},
         {"echo '{\"error\":\"mine\"}' >&3; exit 0", FAINA_DEAD_LETTER, "mine"},
         {"echo rubbish >&3; exit 75", FAINA_DEAD_LETTER,
-         "exited with code 75; line 1 on descriptor 3 makes no sense: "},
+         "exited with code 75; line 1 on descriptor 3 is invalid: "},
         {"echo '{}' >&3; echo rubbish >&3; echo words >&2; exit 64", FAINA_FAILED, "; line 2 on"},
         {"echo rubbish >&3; echo words >&2; exit 1", FAINA_DEAD_LETTER, "; it logged: words\""},
         {"echo rubbish >&3; kill -SEGV $$", FAINA_DEAD_LETTER,
@@ -48,7 +48,7 @@ static void test_commands__exits(struct fa_t *t)
         {"echo '{\"error\":\"mine\"}' >&3; echo rubbish >&3; exit 64", FAINA_FAILED,
          "mine; line 2 on descriptor 3"},
         {"echo '{\"error\":{\"kind\":\"k\"}}' >&3; exit 1", FAINA_DEAD_LETTER,
-         "exited with code 1; line 1 on descriptor 3 makes no sense: error.message is missing"},
+         "exited with code 1; line 1 on descriptor 3 is invalid: error.message is missing"},
         {"echo '{\"error\":\"mine\"}{}' >&3; exit 65", FAINA_FAILED, "code 65; line 1 on"},
         {"echo not json", FAINA_FAILED, "it begins: not json\""},
         {"echo '{\"a\":1} {\"b\":2}'", FAINA_FAILED, "the output can't be taken"},
@@ -322,7 +322,7 @@ static void test_commands__rubbish_on_descriptor_3(struct fa_t *t)
     static const struct {
         const char *script, *error;
     } cases[] = {
-        {"echo rubbish >&3; echo 1", "line 1 on descriptor 3 makes no sense"},
+        {"echo rubbish >&3; echo 1", "line 1 on descriptor 3 is invalid"},
         {"echo '{\"progress\":10}' >&3; echo '[]' >&3", "line 2 on descriptor 3"},
         {"echo '{\"progres\":10}' >&3", "did you mean \\\"progress\\\"?"},
         {"echo '{\"progress\":101}' >&3", "from 0 to 100"},

@@ -302,7 +302,7 @@ static int confirm_purge(struct fa_cli *cli, const struct faina_purge *purge)
     if (code != FA_EXIT_OK)
         return code;
     return fa_cli_confirm(
-        cli, fa_arena_printf(&cli->arena, "Remove %s, for good and with their history?", what));
+        cli, fa_arena_printf(&cli->arena, "Remove %s, permanently and with their history?", what));
 }
 
 int fa_verb_db_purge(struct fa_cli *cli)

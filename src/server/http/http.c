@@ -349,7 +349,7 @@ void fa_http_refuse(struct fa_request *req, enum faina_code code)
 {
     fa_respond_refusal(req, code == FAINA_OVERLOADED ? 429 : 503, code,
                        code == FAINA_OVERLOADED ? "too much is queued already; try again later"
-                                                : "the server is going down");
+                                                : "the server is shutting down");
 }
 
 /* Runs `work` in post's thread for long work. False: that thread's queue is full. */

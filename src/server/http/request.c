@@ -1,5 +1,5 @@
 /*
- * request.c - one request: its head, its body and its runs. Responses are in answer.c.
+ * request.c - one request: its head, its body and its runs. Responses are in response.c.
  */
 #include "server/http/request.h"
 

@@ -14,8 +14,8 @@
  *   Q1  A handler ends in exactly one way: with a response, or with a run.
  *   Q2  All memory of a request is in its arena, and is freed with it.
  *   Q3  Between fa_request_run and `then` the server doesn't access the request.
- *   Q4  A step accesses only its own request, and what any thread may access. Of the library it
- *       uses only the request's headers, which don't change.
+ *   Q4  A step accesses only its own request, and what any thread may access. The connection is
+ *       suspended meanwhile, so the request's headers don't change.
  *
  * Threads: one at a time, that of the request's loop, except while post.h runs it.
  */
@@ -161,7 +161,7 @@ void fa_request_work(struct fa_request *req, fa_posted_fn *work, fa_handler *the
 bool fa_request_refused(struct fa_request *req);
 
 /* ------------------------------------------------------------------------------------------
- * Responses (answer.c)
+ * Responses (response.c)
  */
 
 #define FA_RESPONSE_SIZE_MAX ((size_t)1024 * 1024 * 1024)

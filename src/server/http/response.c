@@ -1,5 +1,5 @@
 /*
- * answer.c - responses: problems, JSON, lists, tasks. See request.h.
+ * response.c - responses: problems, JSON, lists, tasks. See request.h.
  */
 #include "server/http/request.h"
 

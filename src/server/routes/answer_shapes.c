@@ -56,7 +56,7 @@ static const struct fa_shape submitted_shape = {
 };
 const struct fa_shape fa_reply_batch = {
     .name = "BatchAnswer",
-    .fields = FA_FIELDS(LIST("items", submitted_shape, "What became of each, in their order")),
+    .fields = FA_FIELDS(LIST("items", submitted_shape, "Result of each item, in request order")),
 };
 
 static const struct fa_shape done_shape = {
@@ -65,7 +65,7 @@ static const struct fa_shape done_shape = {
 };
 const struct fa_shape fa_reply_many = {
     .name = "ManyAnswer",
-    .fields = FA_FIELDS(LIST("items", done_shape, "What became of each, in their order")),
+    .fields = FA_FIELDS(LIST("items", done_shape, "Result of each item, in request order")),
 };
 
 const struct fa_shape fa_reply_purge = {
@@ -78,7 +78,7 @@ const struct fa_shape fa_reply_lane = {
     .fields = FA_FIELDS(
         TEXT("namespace", .flags = REQUIRED, .doc = "Of the type"),
         TEXT("type", .flags = REQUIRED, .doc = "The type"),
-        BOOL("paused", .doc = "Its tasks are not handed out")),
+        BOOL("paused", .doc = "Claims are paused")),
 };
 static const struct fa_shape lane_shape = {
     .name = "Lane",

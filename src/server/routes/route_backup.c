@@ -2,7 +2,7 @@
  * route_backup.c - POST /backup: a copy of a SQLite store while it is in use.
  *
  * The copy is made and checked in a thread of its own, because its time grows with the store, and
- * all requests share post's threads. Then the library sends the file, which is already unlinked,
+ * all requests share post's threads. Then the connection sends the file, which is already unlinked,
  * and closes it after the response.
  *
  * There is one backup at a time, from the start of the copy to the end of the response: each needs

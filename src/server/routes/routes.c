@@ -43,19 +43,18 @@ const struct fa_route fa_routes[] = {
      "'{\"type\":\"mail.send\",\"input\":{\"to\":\"ann@example.com\"}}'"},
     {"POST", FA_API "/tasks:check", FA_OP_SUBMIT,
      fa_handle_check, 0, NULL, NULL, &fa_shape_submit, &fa_reply_preview,
-     200, "Try a submit without making a task",
-     "Refuses what a submit would refuse because of its body alone, and else answers the task "
-     "that it would make, without an id. The key, the team and the dependencies are not looked "
-     "up in the store.",
+     200, "Check a submit without creating a task",
+     "Checks the body as a submit does and returns the task that it would create, without an id. "
+     "The store is not read: the key, the team and the dependencies are not checked.",
      "curl $URL" FA_API "/tasks:check" JSON
      "'{\"type\":\"mail.send\",\"maxRetries\":3,\"delay\":\"90s\"}'"},
     {"POST", FA_API "/tasks:batch", FA_OP_SUBMIT,
      fa_handle_batch, FA_ROUTE_LARGE | FA_ROUTE_LINES, NULL,
      NULL, &fa_body_batch, &fa_reply_batch, 200,
      "Submit many tasks",
-     "Up to 10,000 in one transaction, each accepted or refused by itself, answered in their "
-     "order. "
-     "Also as NDJSON: one task a line, with `Content-Type: application/x-ndjson`.",
+     "Up to 10,000 in one transaction. Each task is accepted or refused separately; answers are "
+     "in request order. Also as NDJSON: one task a line, with `Content-Type: "
+     "application/x-ndjson`.",
      "curl $URL" FA_API "/tasks:batch" JSON
      "'{\"tasks\":[{\"type\":\"mail.send\",\"input\":1},{\"type\":\"mail.send\",\"input\":2}]}'"},
     {"GET", FA_API "/tasks", FA_OP_LIST, fa_handle_list, 0, NULL,
@@ -63,10 +62,10 @@ const struct fa_route fa_routes[] = {
      "createdBefore updatedAfter updatedBefore workerId sort order " PAGE " brief", NULL,
      &fa_shape_tasks, 200,
      "List tasks, newest first",
-     "Those of one namespace; `namespace=*` lists all. `status` takes several with commas between. "
+     "Lists one namespace; `namespace=*` lists all. `status` takes several with commas between. "
      "`workerId` lists the tasks that the worker holds. `sort=updatedAt` lists them by their last "
      "change, newest first, or oldest first with `order=asc`. "
-     "`limit` is at most 1000; go on with `cursor`, the `nextCursor` of the page before, in the "
+     "`limit` is at most 1000; continue with `cursor`, the `nextCursor` of the page before, in the "
      "same order. A page may have fewer tasks than `limit`, or none, and still have a "
      "`nextCursor`: a request reads a bounded number of rows, and a page of large tasks ends "
      "early. "
@@ -78,23 +77,22 @@ const struct fa_route fa_routes[] = {
      "curl $URL" FA_API "/tasks/$ID"},
     {"GET", TASK "/events", FA_OP_EVENTS,
      fa_handle_events, 0, NULL, PAGE, NULL, &fa_reply_events, 200,
-     "The events of a task, newest first",
+     "List the events of a task, newest first",
      "100 of them unless `limit` is given; `nextCursor` continues with older ones.",
      "curl $URL" FA_API "/tasks/$ID/events"},
     {"GET", TASK "/result", FA_ACCESS_RESULT, fa_handle_result, 0, NULL, NULL, NULL,
      &fa_reply_json, 200,
-     "The output of a completed task",
-     "The output itself. 409 `task_active` before its end, and 409 `task_failed` when it did not "
-     "end "
-     "well.",
+     "Read the output of a completed task",
+     "The output itself. 409 `task_active`: it has not ended. 409 `task_failed`: it did not "
+     "complete.",
      "curl $URL" FA_API "/tasks/$ID/result"},
     {"GET", TASK "/children", FA_OP_CHILDREN,
      fa_handle_children, 0, NULL, PAGE, NULL, &fa_shape_tasks, 200,
-     "The subtasks of a task, oldest first", NULL,
+     "List the subtasks of a task, oldest first", NULL,
      "curl $URL" FA_API "/tasks/$ID/children"},
     {"GET", TASK "/explain", FA_OP_EXPLAIN,
      fa_handle_explain, 0, NULL, NULL, NULL, &fa_shape_explanation, 200,
-     "Why a task is not running", NULL,
+     "Explain why a task is not running", NULL,
      "curl $URL" FA_API "/tasks/$ID/explain"},
     {"GET", TASK "/wait", FA_OP_GET, fa_handle_wait, 0, NULL, "timeout", NULL, &fa_shape_task, 200,
      "Wait until a task has ended",
@@ -104,7 +102,7 @@ const struct fa_route fa_routes[] = {
     {"PATCH", TASK "/status", FA_ACCESS_STATUS,
      fa_handle_status, 0, NULL, NULL, &fa_body_status, &fa_shape_task,
      200, "Change the status of a task",
-     "`running`, `completed`, `failed` or `cancelled`, where the life of a task allows it. Here "
+     "`running`, `completed`, `failed` or `cancelled`, if the transition table allows it. Here "
      "`failed` is final, whatever the attempts. A task that no worker holds needs no `workerId`; a "
      "token with the scope admin, and every caller while there are no tokens, may act for the "
      "worker. A task that runs can't be started again: 400, unless the same worker repeats its "
@@ -113,18 +111,17 @@ const struct fa_route fa_routes[] = {
      "curl -X PATCH $URL" FA_API "/tasks/$ID/status" JSON
      "'{\"status\":\"failed\",\"error\":\"not needed any more\"}'"},
     ACT("claim", CLAIM, claim, "Claim this task",
-        "Even ahead of its time. The same worker again: nothing changes.",
+        "Even before its start time. Repeating it by the same worker has no effect.",
         JSON "'{\"workerId\":\"me\"}'"),
     ACT("start", START, start, "Report that work has begun",
         "A pending task is claimed first.", JSON "'{\"workerId\":\"me\"}'"),
     ACT("complete", COMPLETE, complete, "Complete a task",
-        "The same worker with the same output again: nothing changes.",
+        "Repeating it by the same worker with the same output has no effect.",
         JSON "'{\"workerId\":\"me\",\"output\":{\"sent\":true}}'"),
     ACT("fail", FAIL, fail, "Report a failed attempt",
-        "`error` is a string, or `{message, kind, detail, retryable}`. The task is tried again "
-        "after a "
-        "while, or ends as dead_letter when no attempt is left, or as failed when it is not "
-        "retryable.",
+        "`error` is a string, or `{message, kind, detail, retryable}`. The task is retried "
+        "after its backoff, or ends as dead_letter when no attempt is left, or as failed when it "
+        "is not retryable.",
         JSON "'{\"workerId\":\"me\",\"error\":{\"message\":\"no route\",\"retryable\":true}}'"),
     ACT("progress", PROGRESS, progress, "Report progress",
         "Also renews the lease.",
@@ -136,30 +133,30 @@ const struct fa_route fa_routes[] = {
      "They are stored and the task is blocked in one transaction.",
      "curl $URL" FA_API "/tasks/$ID:block" JSON
      "'{\"workerId\":\"me\",\"subtasks\":[{\"type\":\"page\",\"input\":1}]}'"},
-    ACT("background", BACKGROUND, background, "Let a running task go on elsewhere",
-        "No worker holds it any more. After `timeout` (1 hour) the attempt has failed.",
+    ACT("background", BACKGROUND, background, "Move a running task to the background",
+        "The worker no longer holds it. After `timeout` (1 hour) the attempt has failed.",
         JSON "'{\"workerId\":\"me\",\"reason\":\"printing\",\"timeout\":\"10m\"}'"),
-    ACT("release", RELEASE, release, "Give a claimed task back, unstarted",
-        "Spends no attempt.", JSON "'{\"workerId\":\"me\"}'"),
-    ACT("note", NOTE, note, "Write an event of its own into a task's history",
+    ACT("release", RELEASE, release, "Release a claimed task that was not started",
+        "The attempt is not counted.", JSON "'{\"workerId\":\"me\"}'"),
+    ACT("note", NOTE, note, "Add a custom event to a task",
         "By the worker that holds it. Changes nothing else.",
         JSON "'{\"workerId\":\"me\",\"event\":\"log\",\"detail\":{\"line\":1}}'"),
-    ACT("amend", AMEND, amend, "Give a held task what its submit left open",
+    ACT("amend", AMEND, amend, "Apply type settings to a held task",
         "`maxAttempts` when the task has the default, `retry` when it has none, and `resources`. "
-        "For more resources the task goes back in line without spending an attempt.",
+        "More resources make the task ready again; the attempt is not counted.",
         JSON "'{\"workerId\":\"me\",\"task\":{\"maxAttempts\":9}}'"),
     ACT("cancel", CANCEL, cancel, "Cancel a task and its subtasks", NULL, " -X POST"),
-    ACT("retry", RETRY, retry, "Put an ended or held task back in line",
+    ACT("retry", RETRY, retry, "Make an ended or held task ready again",
         "Attempts start at 0 again unless `resetAttempts` is false.",
         JSON "'{\"resetAttempts\":true}'"),
     {"DELETE", TASK, FA_OP_DELETE, fa_handle_delete, FA_ROUTE_AUDIT, NULL, "cancel purge", NULL,
-     NULL, 204, "Take an ended task out of view",
+     NULL, 204, "Delete an ended task",
      "Frees its key. 409 `task_active` when it has not ended: `cancel=true` cancels it first. "
      "`purge=true` removes its rows too.",
      "curl -X DELETE \"$URL" FA_API "/tasks/$ID?cancel=true\""},
     {"POST", FA_API "/tasks:purge", FA_OP_PURGE,
      fa_handle_purge, FA_ROUTE_AUDIT, NULL, NULL, &fa_body_purge,
-     &fa_reply_purge, 200, "Remove ended tasks for good",
+     &fa_reply_purge, 200, "Remove ended tasks permanently",
      "Up to `limit` (1,000) of them; call again until `removed` is 0.",
      "curl $URL" FA_API "/tasks:purge" JSON
      "'{\"status\":[\"completed\"],\"endedBefore\":\"2020-01-01T00:00:00Z\"}'"},
@@ -167,56 +164,57 @@ const struct fa_route fa_routes[] = {
     {"POST", FA_API "/claims", FA_OP_CLAIM_NEXT,
      fa_handle_claims, 0, NULL, NULL, &fa_body_claims, &fa_shape_claims, 200,
      "Claim the next tasks",
-     "Highest priority first, then oldest; fewer than `limit` when they carry more than 16 MiB. "
-     "Without `types` any; without `namespaces` all that the token reaches. With `waitSeconds` it "
+     "Highest priority first, then oldest; fewer than `limit` when their payloads exceed 16 MiB. "
+     "Without `types` any type; without `namespaces` all that the token reaches. With "
+     "`waitSeconds` it "
      "waits for work when there is none. Each task carries `fence`, a number that grows with each "
      "claim.",
      "curl $URL" FA_API "/claims" JSON
      "'{\"workerId\":\"me\",\"types\":[\"mail.send\"],\"limit\":10,\"waitSeconds\":1}'"},
     {"POST", FA_API "/outcomes", FA_OP_COMPLETE,
      fa_handle_outcomes, FA_ROUTE_LARGE, NULL, NULL, &fa_body_outcomes,
-     &fa_reply_many, 200, "End many tasks",
-     "Each is answered by itself, in their order. `failed` is an attempt that failed, as `:fail` "
-     "is.",
+     &fa_reply_many, 200, "Report outcomes of many tasks",
+     "Each item has its own answer, in request order. `failed` is a failed attempt, as with "
+     "`:fail`.",
      "curl $URL" FA_API "/outcomes" JSON
      "'{\"workerId\":\"me\",\"items\":[{\"id\":\"'$ID'\",\"status\":\"completed\"}]}'"},
     {"POST", FA_API "/acts", FA_OP_START, fa_handle_acts, FA_ROUTE_LARGE, NULL, NULL, &fa_body_acts,
-     &fa_reply_many, 200, "Do many things to many tasks",
-     "In one transaction, in their order, each answered by itself. `act` is the word that the "
-     "route of the act ends with (claim, start, complete, fail, progress, heartbeat, block, "
-     "background, release, note, amend), and `body` is what it takes there.",
+     &fa_reply_many, 200, "Run several worker operations",
+     "In one transaction, in request order; each item has its own answer. `act` is the operation: "
+     "claim, start, complete, fail, progress, heartbeat, block, background, release, note or "
+     "amend. `body` is the body of its route.",
      "curl $URL" FA_API "/acts" JSON
      "'{\"items\":[{\"id\":\"'$ID'\",\"act\":\"start\",\"body\":{\"workerId\":\"me\"}}]}'"},
     {"POST", FA_API "/heartbeats", FA_OP_HEARTBEAT,
      fa_handle_heartbeats, FA_ROUTE_LARGE, NULL, NULL,
      &fa_body_heartbeats, &fa_reply_many, 200, "Renew many leases",
-     "For `leaseSeconds` or, without it, as long as each was claimed for. An item that is a "
-     "problem is lost: stop working on it.",
+     "For `leaseSeconds` or, without it, as long as each was claimed for. An item with a problem: "
+     "the lease is lost, so stop working on it.",
      "curl $URL" FA_API "/heartbeats" JSON
      "'{\"workerId\":\"me\",\"items\":[{\"id\":\"'$ID'\"}]}'"},
 
     {"GET", FA_API "/workers", FA_OP_WORKER_LIST, fa_handle_workers, 0, NULL, "limit cursor", NULL,
      &fa_reply_workers, 200,
-     "Live workers, newest heartbeat first",
-     "A token of some namespaces sees those that belong to its own.",
+     "List live workers, newest heartbeat first",
+     "A token of some namespaces sees the workers of these namespaces.",
      "curl $URL" FA_API "/workers"},
     {"PUT", FA_API "/workers/{name}", FA_OP_WORKER_PUT,
      fa_handle_worker_put, FA_ROUTE_LARGE, NULL, NULL,
      &fa_body_worker, &fa_shape_worker_heartbeat, 200, "Register a worker, and send its heartbeat",
-     "Renews the leases of `tasks`, which it holds: ids, or `{id, fence}`; without `tasks`, of all "
-     "that it holds (a worker that has just started sends `[]`, which renews none), and `renewed` "
-     "is how many. The answer names those of `tasks` that were "
-     "cancelled or lost: stop working on them. `losses` names them with their fences, for a worker "
-     "that lost a task and claimed it again. The worker belongs to the namespaces of the token "
-     "that registered it first: for a token of others, its name can't be used (404).",
+     "Renews the leases of `tasks`: ids, or `{id, fence}`; without `tasks`, of all tasks that the "
+     "worker holds (a worker that has just started sends `[]`, which renews none). `renewed` is "
+     "how many. The answer names those of `tasks` that were cancelled or lost: stop working on "
+     "them. `losses` names them with their fences, for a worker that lost a task and claimed it "
+     "again. The worker's namespaces are those of the token that first registered it; other "
+     "tokens get 404.",
      "curl -X PUT $URL" FA_API "/workers/me" JSON "'{\"poolSize\":4,\"types\":[\"mail.send\"]}'"},
     {"GET", FA_API "/workers/{name}", FA_OP_WORKER_LIST,
      fa_handle_worker, 0, NULL, NULL, NULL, &fa_shape_worker, 200,
-     "One worker", NULL, "curl $URL" FA_API "/workers/me"},
+     "Read a worker", NULL, "curl $URL" FA_API "/workers/me"},
     {"DELETE", FA_API "/workers/{name}", FA_OP_WORKER_REMOVE,
      fa_handle_worker_delete, 0, NULL, "count", NULL,
-     NULL, 204, "Sign a worker off",
-     "What it has claimed and not started goes back in line without spending an attempt. With "
+     NULL, 204, "Unregister a worker",
+     "Tasks that it has claimed and not started are ready again; the attempt is not counted. With "
      "`count=true` the answer is 200 and `{released}`: how many.",
      "curl -X DELETE $URL" FA_API "/workers/me"},
 
@@ -224,7 +222,7 @@ const struct fa_route fa_routes[] = {
      fa_handle_resources, 0, NULL, "limit cursor", NULL,
      &fa_reply_resources,
     200,
-     "Resources, their limits and holders",
+     "List resources with limits and holders",
      "A token of some namespaces sees no holders.", "curl $URL" FA_API "/resources"},
     {"PUT", FA_API "/resources/{name}", FA_OP_RESOURCE_SET,
      fa_handle_resource_put, FA_ROUTE_AUDIT, NULL, NULL,
@@ -234,7 +232,7 @@ const struct fa_route fa_routes[] = {
      "curl -X PUT $URL" FA_API "/resources/gpu" JSON "'{\"maxConcurrency\":2}'"},
     {"GET", FA_API "/resources/{name}", FA_OP_RESOURCE_LIST,
      fa_handle_resource, 0, NULL, NULL, NULL, &fa_shape_resource,
-     200, "One resource", NULL, "curl $URL" FA_API "/resources/gpu"},
+     200, "Read a resource", NULL, "curl $URL" FA_API "/resources/gpu"},
     {"DELETE", FA_API "/resources/{name}", FA_OP_RESOURCE_REMOVE,
      fa_handle_resource_delete, FA_ROUTE_AUDIT, NULL,
      NULL, NULL, NULL, 204, "Remove the limit of a resource", NULL,
@@ -259,10 +257,9 @@ const struct fa_route fa_routes[] = {
     {"GET", FA_API "/teams", FA_OP_TEAM_LIST,
      fa_handle_teams, 0, NULL, "namespace limit cursor", NULL,
      &fa_reply_teams, 200,
-     "Teams of a namespace", NULL, "curl $URL" FA_API "/teams"},
+     "List the teams of a namespace", NULL, "curl $URL" FA_API "/teams"},
     {"GET", FA_API "/teams/{id}", FA_OP_TEAM_LIST,
-     fa_handle_team, 0, NULL, NULL, NULL, &fa_shape_team, 200, "One "
-    "team",
+     fa_handle_team, 0, NULL, NULL, NULL, &fa_shape_team, 200, "Read a team",
      NULL, "curl $URL" FA_API "/teams/$ID"},
     {"PUT", FA_API "/teams/{id}", FA_OP_TEAM_PUT,
      fa_handle_team_put, FA_ROUTE_AUDIT, NULL, NULL, &fa_body_team,
@@ -277,43 +274,43 @@ const struct fa_route fa_routes[] = {
     {"GET", FA_API "/crons", FA_OP_CRON_LIST,
      fa_handle_crons, 0, NULL, "namespace limit cursor", NULL,
      &fa_reply_crons, 200,
-     "Schedules of a namespace", "`namespace=*` lists all.", "curl $URL" FA_API "/crons"},
+     "List the schedules of a namespace", "`namespace=*` lists all.", "curl $URL" FA_API "/crons"},
     {"PUT", FA_API "/crons/{name}", FA_OP_CRON_PUT, fa_handle_cron_put, FA_ROUTE_AUDIT, NULL, NULL,
-     &fa_body_cron, &fa_shape_cron, 200, "Make a task again and again",
+     &fa_body_cron, &fa_shape_cron, 200, "Create or replace a schedule",
      "`schedule` has 5 fields (minute, hour, day of the month, month, day of the week), or 6 with "
      "seconds before them, or is `@daily`, `@every 90s` and the like; it counts in `timezone`, "
      "UTC unless given. `task` is the body of a submit without a key, `namespace`, `runAt` and "
-     "`dependsOn`. Each time makes one task, with the key `cron:NAME:TIME`. `catchUp` decides what "
-     "happens to times that are more than a minute ago because nothing ran (sooner for times that "
-     "follow each other faster, from 10 seconds on): `none` leaves them "
-     "out, `one` makes one task for the latest, `all` makes one for each. `overlap` decides what a "
-     "time does while the task of the time before has not ended: `allow` makes one more, `skip` "
-     "makes none, `cancel` cancels that one first. With `jitter` each task waits up to that long "
-     "besides, by chance.",
+     "`dependsOn`. Each time creates one task, with the key `cron:NAME:TIME`. `catchUp` is for "
+     "missed times, more than a minute ago because no engine ran (less, down to 10 seconds, for "
+     "schedules with short periods): `none` skips them, `one` creates one task for the latest, "
+     "`all` creates a task for each. `overlap` is for a time at which the task of the previous "
+     "time has not ended: `allow` creates another task, `skip` creates none, `cancel` cancels the "
+     "previous task first. `jitter` delays each task by a random time up to this.",
      "curl -X PUT $URL" FA_API "/crons/report" JSON
      "'{\"schedule\":\"0 3 * * *\",\"timezone\":\"Europe/Berlin\",\n"
      "       \"task\":{\"type\":\"report.make\"}}'"},
     {"GET", FA_API "/crons/{name}", FA_OP_CRON_LIST,
      fa_handle_cron, 0, NULL, "namespace", NULL, &fa_shape_cron, 200,
-     "One schedule",
-     "`problem` is why its last time made no task.", "curl $URL" FA_API "/crons/report"},
+     "Read a schedule",
+     "`problem` is why its last time created no task.", "curl $URL" FA_API "/crons/report"},
     {"DELETE", FA_API "/crons/{name}", FA_OP_CRON_REMOVE,
      fa_handle_cron_delete, FA_ROUTE_AUDIT, NULL,
-     "namespace", NULL, NULL, 204, "Remove a schedule", "The tasks that it made stay.",
+     "namespace", NULL, NULL, 204, "Remove a schedule", "The tasks that it created stay.",
      "curl -X DELETE $URL" FA_API "/crons/report"},
     {"POST", FA_API "/crons/{name}:run", FA_OP_CRON_RUN,
      fa_handle_cron_run, 0, NULL, "namespace", NULL,
-     &fa_shape_task, 201, "Make the task of a schedule now",
-     "Once, also when it is paused. Its times stay as they are.",
+     &fa_shape_task, 201, "Run a schedule now",
+     "Creates its task once, also when it is paused. Its times stay as they are.",
      "curl -X POST $URL" FA_API "/crons/report:run"},
 
     {"GET", FA_API "/stream", FA_ACCESS_STREAM, fa_handle_stream, 0, NULL,
      "namespace status type name teamId team_id parentId createdBy idempotencyKey createdAfter "
      "createdBefore lastEventId",
-     NULL, &fa_reply_stream, 200, "The events of tasks, as they happen",
-     "Server-sent events, each with the name of what happened. With `Last-Event-ID` (or "
-     "`lastEventId`) it goes on after that event, without a gap, or with 0 from the oldest that is "
-     "kept; an event `gap` marks where the log has lost some. After a while without events the "
+     NULL, &fa_reply_stream, 200, "Stream task events",
+     "Server-sent events, named by event type. With `Last-Event-ID` (or "
+     "`lastEventId`) it continues after that event, without a gap, or with 0 from the oldest event "
+     "that is kept; an event `gap` marks where events are not kept any more. After a while "
+     "without events the "
      "position is sent, as an id without an event. A client that reads too slowly gets an event "
      "`dropped`, and the stream ends.",
      "curl -N --max-time 1 \"$URL" FA_API "/stream?type=mail.send\""},
@@ -325,63 +322,63 @@ const struct fa_route fa_routes[] = {
      "curl $URL" FA_API "/stats"},
     {"GET", FA_API "/lanes", FA_OP_STATS, fa_handle_lanes, 0, NULL, "namespace limit cursor", NULL,
      &fa_reply_lanes, 200,
-     "Types, and whether they are paused",
-     "Those of one namespace; `namespace=*` lists all. 1,000 of them, or `limit` if that is less; "
-     "`nextCursor` goes on.",
+     "List types, and whether they are paused",
+     "Lists one namespace; `namespace=*` lists all. 1,000 of them, or `limit` if that is less; "
+     "`nextCursor` continues.",
      "curl $URL" FA_API "/lanes"},
     {"POST", FA_API "/lanes:pause", FA_OP_PAUSE, fa_handle_lane_pause, FA_ROUTE_AUDIT, NULL, NULL,
-     &fa_body_lane, &fa_reply_lane, 200, "Hand out no more tasks of a type", NULL,
+     &fa_body_lane, &fa_reply_lane, 200, "Pause a type", NULL,
      "curl $URL" FA_API "/lanes:pause" JSON "'{\"type\":\"mail.send\"}'"},
     {"POST", FA_API "/lanes:resume", FA_OP_RESUME,
      fa_handle_lane_resume, FA_ROUTE_AUDIT, NULL, NULL,
-     &fa_body_lane, &fa_reply_lane, 200, "Hand out tasks of a type again", NULL,
+     &fa_body_lane, &fa_reply_lane, 200, "Resume a type", NULL,
      "curl $URL" FA_API "/lanes:resume" JSON "'{\"type\":\"mail.send\"}'"},
     {"GET", FA_API "/info", FA_ACCESS_INFO, fa_handle_info, 0, NULL, "thorough", NULL,
      &fa_reply_info, 200,
-     "The engine behind the server",
+     "Describe the engine",
      "`thorough=true` also checks the whole store, which takes time, and the scope admin for all "
      "namespaces: `findings` are what is wrong with it.",
      "curl $URL" FA_API "/info"},
     {"POST", FA_API "/backup", FA_ACCESS_BACKUP,
      fa_handle_backup, FA_ROUTE_AUDIT, NULL, NULL, NULL, &fa_reply_backup, 200,
-     "A copy of a SQLite store",
-     "The store as it is at this moment, as one SQLite file, while it is in use: nothing else "
-     "waits for it. The copy is checked before the answer begins, so that may take a while. For a "
+     "Back up a SQLite store",
+     "The store as it is at this moment, as one SQLite file, while it is in use: other "
+     "operations are not blocked. The copy is checked before the answer begins, so that may take "
+     "a while. For a "
      "token of all namespaces. There is one at a time: 429 `overloaded` while another is being "
      "made or sent. It takes the store's size on the server's disk until it is sent. 501 "
      "`not_supported` on PostgreSQL, where pg_dump does it.",
      "curl -X POST $URL" FA_API "/backup -o faina.backup"},
     {"GET", FA_API "/log", FA_OP_FOLLOW, fa_handle_log, 0, NULL, PAGE, NULL,
      &fa_shape_followed, 200,
-     "The events of all tasks, in the order of commits",
-     "Without `cursor` it has no items, and `nextCursor` is the current position. Go on from "
-     "there: "
-     "with `hasMore` at once, else after a while. The log reaches an hour back; `hasGap` is true "
+     "List the events of all tasks, in the order of commits",
+     "Without `cursor` it has no items, and `nextCursor` is the current position. Continue "
+     "from there: with `hasMore` at once, else after a while. The log reaches an hour back; "
+     "`hasGap` is true "
      "when events between the cursor and the first item are not kept any more. A token of some "
-     "namespaces sees theirs.",
+     "namespaces sees the events of these namespaces.",
      "curl $URL" FA_API "/log"},
 
     {"POST", FA_API "/events", FA_OP_EMIT, fa_handle_emit, 0, NULL, NULL,
      &fa_body_emit, &fa_shape_emitted, 200,
      "Emit an event",
-     "Every enabled trigger on that type whose condition holds makes its task, all in one "
-     "transaction. A trigger that can't is named in `failures`, and the others fire all the same. "
-     "A repeated `id` does nothing twice: it answers what came of the first one, with "
-     "`existing: true`.",
+     "Every enabled trigger on that type whose condition is true creates its task, all in one "
+     "transaction. A trigger that fails is listed in `failures`, and the others fire all the same. "
+     "A repeated `id` returns the first result, with `existing: true`.",
      "curl $URL" FA_API "/events" JSON
      "'{\"type\":\"object.created\",\"data\":{\"hash\":\"f00\"},\"id\":\"upload-17\"}'"},
     {"GET", FA_API "/events", FA_OP_EMITTED_LIST,
      fa_handle_emitted_events, 0, NULL, "namespace type since " PAGE, NULL,
-     &fa_shape_emitted_events, 200, "Events that are kept, oldest first",
-     "For seven days. Of the ends of tasks, those that a trigger wanted.",
+     &fa_shape_emitted_events, 200, "List emitted events, oldest first",
+     "Emitted events of the last 7 days, and task ends that fired a trigger.",
      "curl \"$URL" FA_API "/events?type=object.created&since=2020-01-01T00:00:00Z\""},
     {"GET", FA_API "/events/{name}", FA_OP_EMITTED_LIST,
      fa_handle_emitted_event, 0, NULL, "namespace", NULL,
-     &fa_shape_emitted_event, 200, "One event, and what came of it", NULL,
+     &fa_shape_emitted_event, 200, "Get an event and its results", NULL,
      "curl $URL" FA_API "/events/upload-17"},
     {"GET", FA_API "/workflows", FA_OP_WORKFLOW_LIST,
      fa_handle_workflows, 0, NULL, "namespace limit cursor", NULL,
-     &fa_reply_workflows, 200, "Workflows of a namespace", "`namespace=*` lists all.",
+     &fa_reply_workflows, 200, "List the workflows of a namespace", "`namespace=*` lists all.",
      "curl $URL" FA_API "/workflows"},
     {"PUT", FA_API "/workflows/{name}", FA_OP_WORKFLOW_PUT, fa_handle_workflow_put,
      FA_ROUTE_AUDIT | FA_ROUTE_YAML, NULL, "namespace",
@@ -394,26 +391,26 @@ const struct fa_route fa_routes[] = {
      "  \"task\":{\"type\":\"mail.send\",\"input\":{\"to\":\"${email}\"}}}]}'"},
     {"GET", FA_API "/workflows/{name}", FA_OP_WORKFLOW_LIST,
      fa_handle_workflow, 0, NULL, "namespace", NULL,
-     &fa_shape_workflow, 200, "One workflow", NULL, "curl $URL" FA_API "/workflows/mails"},
+     &fa_shape_workflow, 200, "Read a workflow", NULL, "curl $URL" FA_API "/workflows/mails"},
     {"POST", FA_API "/workflows/{id}:disable", FA_OP_WORKFLOW_ENABLE,
      fa_handle_workflow_disable, FA_ROUTE_AUDIT,
-     NULL, "namespace", NULL, &fa_shape_workflow, 200, "Switch a workflow off", NULL,
+     NULL, "namespace", NULL, &fa_shape_workflow, 200, "Disable a workflow", NULL,
      "curl -X POST $URL" FA_API "/workflows/mails:disable"},
     {"POST", FA_API "/workflows/{id}:enable", FA_OP_WORKFLOW_ENABLE,
      fa_handle_workflow_enable, FA_ROUTE_AUDIT,
-     NULL, "namespace", NULL, &fa_shape_workflow, 200, "Switch a workflow on", NULL,
+     NULL, "namespace", NULL, &fa_shape_workflow, 200, "Enable a workflow", NULL,
      "curl -X POST $URL" FA_API "/workflows/mails:enable"},
     {"GET", FA_API "/workflows/{name}/joins", FA_OP_JOIN_LIST, fa_handle_joins, 0, NULL,
      "namespace key " PAGE, NULL,
-     &fa_shape_joins, 200, "What the joins of a workflow wait for", NULL,
+     &fa_shape_joins, 200, "List the open joins of a workflow", NULL,
      "curl \"$URL" FA_API "/workflows/mails/joins?key=f00\""},
     {"GET", FA_API "/joins", FA_OP_JOIN_LIST, fa_handle_joins, 0, NULL, "namespace key " PAGE, NULL,
-     &fa_shape_joins, 200, "What the joins of all workflows wait for", NULL,
+     &fa_shape_joins, 200, "List the open joins of all workflows", NULL,
      "curl \"$URL" FA_API "/joins?limit=10\""},
     {"DELETE", FA_API "/workflows/{name}", FA_OP_WORKFLOW_REMOVE,
      fa_handle_workflow_delete, FA_ROUTE_AUDIT, NULL,
      "namespace", NULL, NULL, 204, "Remove a workflow",
-     "Tasks that it made stay. Joins under way are forgotten.",
+     "Tasks that it created stay. Open joins are deleted.",
      "curl -X DELETE $URL" FA_API "/workflows/mails"},
     {"POST", FA_API "/workflows:test", FA_ACCESS_MATCH,
      fa_handle_workflow_test, 0, NULL, NULL, &fa_body_match,
@@ -424,39 +421,38 @@ const struct fa_route fa_routes[] = {
 
     {"GET", FA_API "/tokens", FA_OP_TOKEN_LIST, fa_handle_tokens, 0, NULL, "limit cursor", NULL,
      &fa_reply_tokens, 200,
-     "Tokens, without their secrets", NULL, "curl $URL" FA_API "/tokens"},
+     "List tokens, without their secrets", NULL, "curl $URL" FA_API "/tokens"},
     {"POST", FA_API "/tokens", FA_OP_TOKEN_PUT,
      fa_handle_token_post, FA_ROUTE_AUDIT, NULL, NULL, &fa_body_token,
-     &fa_shape_new_token, 201, "Make a token",
-     "`token` in the answer is the secret, shown this once. A client that makes the secret itself "
-     "gives `hash` instead: its SHA-256 in hexadecimal. As soon as there is one token, every "
-     "request "
-     "needs one.",
+     &fa_shape_new_token, 201, "Create a token",
+     "`token` in the answer is the secret, shown this once. Send `hash`, its SHA-256 in "
+     "hexadecimal, if the client generated the secret. As soon as there is one token, every "
+     "request needs one.",
      "curl $URL" FA_API "/tokens" JSON
      "'{\"name\":\"ci\",\"scopes\":[\"read\",\"submit\"],\"expires\":\"30d\"}'"},
     {"DELETE", FA_API "/tokens/{id}", FA_OP_TOKEN_REMOVE,
      fa_handle_token_delete, FA_ROUTE_AUDIT, NULL, "force", NULL, NULL, 204, "Revoke a token",
-     "On a server that other machines can reach, the last token that is good takes `force=true`, "
-     "else 409 `conflict`: without a token they are refused.",
+     "On a server that other machines can reach, removing the last valid token requires "
+     "`force=true`, else 409 `conflict`: without a token they are refused.",
      "curl -X DELETE $URL" FA_API "/tokens/$ID"},
 
     {"GET", "/healthz", FA_ACCESS_PUBLIC, fa_handle_healthz, 0, NULL, NULL, NULL,
      &fa_reply_health, 200,
-     "Whether the process is alive", NULL, "curl $URL/healthz"},
+     "Check that the process is alive", NULL, "curl $URL/healthz"},
     {"GET", "/readyz", FA_ACCESS_PUBLIC, fa_handle_readyz, 0, NULL, NULL, NULL,
      &fa_reply_health, 200,
-     "Whether it can serve: the store is reachable",
+     "Check that it can serve: the store is reachable",
      "503 when it is not, while its disk is full, when chores have failed for 30 seconds, and "
-     "while the server goes down.",
+     "while the server shuts down.",
      "curl $URL/readyz"},
     {"GET", "/metrics", FA_ACCESS_METRICS, fa_handle_metrics, 0, NULL, NULL, NULL,
      &fa_reply_text, 200,
-     "Metrics for Prometheus", NULL, "curl $URL/metrics"},
+     "Get metrics for Prometheus", NULL, "curl $URL/metrics"},
     {"GET", "/openapi.json", FA_ACCESS_PUBLIC, fa_handle_openapi, 0, NULL, NULL, NULL,
      &fa_reply_json, 200,
-     "This interface as OpenAPI 3.1", NULL, "curl $URL/openapi.json"},
+     "Get this interface as OpenAPI 3.1", NULL, "curl $URL/openapi.json"},
     {"GET", "/", FA_ACCESS_PUBLIC, fa_handle_root, 0, NULL, NULL, NULL, &fa_reply_text, 200,
-     "The list of routes, as a page", NULL, "curl $URL/"},
+     "Get the list of routes, as a page", NULL, "curl $URL/"},
 };
 /* clang-format on */
 

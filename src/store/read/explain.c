@@ -127,7 +127,7 @@ static enum faina_code explain_blocked(struct explain *x)
                             foreign_text(x, others.foreign, others.names.len > 0)));
     if (code == FAINA_OK && x->row->deps_bad > 0)
         add(x, "dependency", 0,
-            fa_arena_printf(x->arena, "%lld ended badly, so it will go on in its error phase",
+            fa_arena_printf(x->arena, "%lld ended badly, so it will resume in phase error",
                             (long long)x->row->deps_bad));
     fa_buf_finish(&others.names);
     return code;
@@ -320,7 +320,7 @@ enum faina_code fa_read_explain(struct fa_source *source, struct fa_op *op, int6
         code = explain_blocked(&x);
     else if (row.status == FAINA_BACKGROUND)
         add(&x, "background", row.at_us,
-            fa_arena_printf(x.arena, "its work goes on elsewhere; it expires %s",
+            fa_arena_printf(x.arena, "it is in the background; it expires %s",
                             in_time(&x, row.at_us)));
     else if (fa_status_is_held(row.status))
         explain_held(&x);

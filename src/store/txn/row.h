@@ -191,8 +191,8 @@ FA_MUST_CHECK enum faina_code fa_rows_load(struct fa_source *source, int64_t *ke
 /*
  * Reads subtasks in the order of their creation, after the key `after`, with their payloads: up to
  * *count of them into `rows`. *count becomes how many were read. One that was just removed has
- * FA_STATE_TABLE_NONE. With `ends`, they have no columns of `task` but their names, and ended ones only
- * the status, output and error: such rows can be shown, and nothing else.
+ * FA_STATE_TABLE_NONE. With `ends`, they have no columns of `task` but their names, and ended ones
+ * only the status, output and error: such rows can be shown, and nothing else.
  */
 FA_MUST_CHECK enum faina_code fa_rows_load_children(struct fa_source *source,
                                                     const struct fa_row *parent, int64_t after,

@@ -10,11 +10,11 @@ static const struct {
     enum fa_sql sql;
     const char *sentence;
 } invariants[] = {
-    {FA_SQL_AUDIT_PLACES, "%lld tasks are in no place, or in more than one"},
+    {FA_SQL_AUDIT_PLACES, "%lld tasks without exactly one state row"},
     {FA_SQL_AUDIT_HOLDS, "%lld permits are held by tasks that don't use them, or are missing"},
     {FA_SQL_AUDIT_TALLY, "%lld counts differ from what they count"},
     {FA_SQL_AUDIT_KEYS, "%lld keys belong to no task, or are missing"},
-    {FA_SQL_AUDIT_BLOCKED, "%lld blocked tasks wait for another number of tasks than there is"},
+    {FA_SQL_AUDIT_BLOCKED, "%lld blocked tasks with a wrong dependency count"},
 };
 
 #define LISTED_MAX 20 /* items that are set aside and listed one by one */

@@ -70,8 +70,8 @@ static void test_yaml__refusals(void **state)
         int line, column;
         const char *message;
     } cases[] = {
-        {"", 1, 1, "file: there is nothing in it at line 1, column 1"},
-        {"# only a comment\n", 1, 1, "there is nothing in it"},
+        {"", 1, 1, "file: the document is empty at line 1, column 1"},
+        {"# only a comment\n", 1, 1, "the document is empty"},
         {"a: &x 1\n", 1, 4, "anchors (&) are not allowed"},
         {"a: &x [1]\n", 1, 4, "anchors (&) are not allowed"},
         {"a: *x\n", 1, 4, "aliases (*) are not allowed"},
@@ -94,7 +94,7 @@ static void test_yaml__refusals(void **state)
         {"a: -.INF\n", 1, 4, "a number that JSON"},
         {"a: .NaN\n", 1, 4, "a number that JSON"},
         {"a: -01e5\n", 1, 4, "a number that JSON"},
-        {"a:\n\tb: 1\n", 2, 1, "a tab, where YAML wants spaces, at line 2, column 1"},
+        {"a:\n\tb: 1\n", 2, 1, "a tab, where YAML requires spaces, at line 2, column 1"},
         {"a: 1\n b: 2\n", 2, 3, "mapping values are not allowed in this context"},
         {"a: [1, 2\n", 2, 1, "expected"},
         {"a: 'x\n", 2, 1, "unexpected end of stream"},

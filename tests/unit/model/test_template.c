@@ -97,8 +97,8 @@ static void test_template__missing(void **state)
         {"{\"a\":\"${m}\"}", "${m} is missing"},
         {"\"x ${o.a[2].b}\"", "${o.a[2].b} is missing"},
         {"\"${hash.x}\"", "${hash.x} is missing"},
-        {"\"x${o}\"", "${o} is an object, which can only stand alone in its string"},
-        {"\"${o.a}x\"", "${o.a} is an array, which can only stand alone in its string"},
+        {"\"x${o}\"", "${o} is an object, so it must be the whole string"},
+        {"\"${o.a}x\"", "${o.a} is an array, so it must be the whole string"},
     };
     struct fa_json data = fa_json_value(FA_LIT(data_text));
 

@@ -199,7 +199,7 @@ static void test_workflow__mistakes(void **state)
          "joins[0].task.namespace is not the workflow's own, default"},
         {"{\"workflow\":\"w\",\"triggers\":[{\"name\":\"t\",\"on\":\"task.bogus\"," TASK "}]}",
          "triggers[0].on",
-         "triggers[0].on is no event that there is: the ends of tasks are task.completed, "
+         "triggers[0].on is not an engine event: the ends of tasks are task.completed, "
          "task.failed, task.dead_letter and task.cancelled"},
         {"{\"workflow\":\"w\",\"triggers\":[{\"name\":\"t\",\"on\":\"task.complete\"," TASK "}]}",
          "triggers[0].on", "task.completed"},
@@ -228,13 +228,13 @@ static void test_workflow__mistakes(void **state)
          "joins[0].taskTypes", "must be a list"},
         {"{\"workflow\":\"w\",\"joins\":[{\"name\":\"j\",\"taskTypes\":[\"a\",\"a\"],\"joinKey\":"
          "\"k\"," TASK "}]}",
-         "joins[0].taskTypes[1]", "is there twice"},
+         "joins[0].taskTypes[1]", "is listed twice"},
         {"{\"workflow\":\"w\",\"joins\":[{\"name\":\"j\",\"taskTypes\":[\"a\"],\"joinKey\":\"k."
          "\"," TASK "}]}",
          "joins[0].joinKey", "expected a name after the dot at column 3"},
         {"{\"workflow\":\"w\",\"joins\":[{\"name\":\"j\",\"taskTypes\":[\"a\"],\"joinKey\":\"k "
          "k\"," TASK "}]}",
-         "joins[0].joinKey", "with nothing behind it"},
+         "joins[0].joinKey", "and nothing after it"},
         {"{\"workflow\":\"w\",\"joins\":[{\"name\":\"j\",\"taskTypes\":[\"a\"]," TASK "}]}",
          "joins[0].joinKey", "joins[0].joinKey is missing"},
     };
@@ -399,7 +399,7 @@ static void test_workflow__no_json_or_yaml_at_all(void **state)
         {"", FA_WORKFLOW_JSON, 1, 1, "definition: "},
         {"{\"a\":1,\"a\":2}", FA_WORKFLOW_JSON, 1, 8, "duplicate key"},
         {"workflow: &a b\n", FA_WORKFLOW_YAML, 1, 11, "anchors"},
-        {"", FA_WORKFLOW_YAML, 1, 1, "there is nothing in it"},
+        {"", FA_WORKFLOW_YAML, 1, 1, "the document is empty"},
         {"a: 1\na: 2\n", FA_WORKFLOW_YAML, 2, 1, "duplicate key"},
     };
 

@@ -67,7 +67,7 @@ static void test_settings__mistakes(void **state)
         {"", "settings"},
         {"[]", "must be a JSON object"},
         {"{\"timeout\":\"\"}", "timeout"},
-        {"{\"timeout\":0}", "timeout must be longer than nothing"},
+        {"{\"timeout\":0}", "timeout must be longer than 0"},
         {"{\"timeout\":[]}", "timeout must be a duration"},
         {"{\"timeout\":-1}", "timeout"},
         {"{\"concurrency\":1.5}", "concurrency must be a whole number"},

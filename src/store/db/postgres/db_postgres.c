@@ -90,7 +90,7 @@ static enum faina_code lose(struct pg *pg, struct faina_error *err)
         fa_pg_message(PQerrorMessage(pg->conn), line, sizeof(line));
     drop_connection(pg);
     pg->base.has_failed = pg->base.should_retry = true;
-    return fa_error_set(err, FAINA_UNAVAILABLE, "the database went away: %s", line);
+    return fa_error_set(err, FAINA_UNAVAILABLE, "the connection was lost: %s", line);
 }
 
 /* The code for each class of failure. The first matching row counts. */
@@ -608,7 +608,7 @@ static enum faina_code resolve(struct pg *pg, struct faina_error *err)
 
     if (!pg->has_proof) { /* it changed nothing */
         pg->base.should_retry = true;
-        return fa_error_set(err, FAINA_UNAVAILABLE, "the database went away");
+        return fa_error_set(err, FAINA_UNAVAILABLE, "the connection was lost");
     }
     while (fa_clock_mono_us() < until) {
         struct timespec pause = {.tv_nsec = RESOLVE_PAUSE_MS * 1000000L};
@@ -618,16 +618,17 @@ static enum faina_code resolve(struct pg *pg, struct faina_error *err)
             pg->base.should_retry = !is_committed;
             return is_committed ? FAINA_OK
                                 : fa_error_set(err, FAINA_UNAVAILABLE,
-                                               "the database went away before the commit");
+                                               "the connection was lost before the commit");
         }
         nanosleep(&pause, NULL);
     }
     /* The number in the row is unknown now: the next transaction begins another row. */
     fa_pg_proof_init(&pg->proof);
     pg->base.should_retry = false;
-    return fa_error_set(err, FAINA_UNAVAILABLE,
-                        "the database went away during the commit, and whether it happened is not "
-                        "known: ask again");
+    return fa_error_set(
+        err, FAINA_UNAVAILABLE,
+        "the connection was lost during the commit, and whether it was committed is "
+        "unknown: send the request again");
 }
 
 static enum faina_code pg_commit(struct fa_db *db, struct faina_error *err)

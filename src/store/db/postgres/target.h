@@ -58,8 +58,8 @@ FA_MUST_CHECK enum faina_code fa_pg_connect(struct fa_pg_target *target, enum fa
                                             PGconn **out, struct faina_error *err);
 /*
  * The result that PQexec would return, after a PQsend... that succeeded. When it doesn't arrive
- * within `ms`, or two seconds once *is_forced (NULL: never) is true, the socket is shut down: this and
- * all later calls then report a lost connection.
+ * within `ms`, or two seconds once *is_forced (NULL: never) is true, the socket is shut down: this
+ * and all later calls then report a lost connection.
  */
 PGresult *fa_pg_receive(PGconn *conn, int is_sent, int ms, const atomic_bool *is_forced);
 /* Sets the offset by a server time that was requested at `before` and has just arrived. */

@@ -340,7 +340,7 @@ static void test_runs__what_a_text_has(void **state)
 
 static void count_finding(void *ctx, const char *sentence)
 {
-    *(int *)ctx += strstr(sentence, "are in no place") != NULL;
+    *(int *)ctx += strstr(sentence, "without exactly one state row") != NULL;
 }
 
 /* A task whose row can't be found is an error, not lost. */

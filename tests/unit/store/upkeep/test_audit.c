@@ -64,11 +64,11 @@ static void test_audit__a_sound_store_has_no_findings(void **state)
     store_close(&store);
 }
 
-#define PLACES "tasks are in no place, or in more than one"
+#define PLACES "tasks without exactly one state row"
 #define HOLDS "permits are held by tasks that don't use them, or are missing"
 #define TALLY "counts differ from what they count"
 #define KEYS "keys belong to no task, or are missing"
-#define BLOCKED "blocked tasks wait for another number of tasks than there is"
+#define BLOCKED "blocked tasks with a wrong dependency count"
 
 static void test_audit__each_broken_promise_is_found(void **state)
 {
