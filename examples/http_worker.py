@@ -121,7 +121,7 @@ def main():
             "waitSeconds": 5}
     while not stop.is_set():
         try:
-            say_alive()  # so that `faina explain` knows that somebody handles these types
+            say_alive()  # so that `faina explain` knows that a worker handles these types
             tasks = call("POST", "/claims", want)["tasks"]  # waits until there is work
         except urllib.error.HTTPError as error:
             sys.exit(f"refused: {error.read().decode()}")

@@ -271,7 +271,7 @@ static amqp_rpc_reply_t login(struct fa_amqp *amqp, const struct place *place, c
 static enum faina_code connect_to(struct fa_amqp *amqp, const struct place *place, const char *name,
                                   struct faina_error *err)
 {
-    const struct timeval patience = {.tv_sec = CONNECT_S};
+    const struct timeval timeout = {.tv_sec = CONNECT_S};
     amqp_socket_t *socket;
     amqp_rpc_reply_t reply;
     int status;
@@ -279,12 +279,12 @@ static enum faina_code connect_to(struct fa_amqp *amqp, const struct place *plac
     amqp->state = amqp_new_connection();
     if (amqp->state == NULL)
         return fa_amqp_fail(amqp, "can't connect", AMQP_STATUS_NO_MEMORY, err);
-    amqp_set_handshake_timeout(amqp->state, &patience);
-    amqp_set_rpc_timeout(amqp->state, &patience);
+    amqp_set_handshake_timeout(amqp->state, &timeout);
+    amqp_set_rpc_timeout(amqp->state, &timeout);
     socket = make_socket(amqp, place, err);
     if (socket == NULL)
         return FAINA_UNAVAILABLE;
-    status = amqp_socket_open_noblock(socket, place->info.host, place->info.port, &patience);
+    status = amqp_socket_open_noblock(socket, place->info.host, place->info.port, &timeout);
     if (status != AMQP_STATUS_OK)
         return fa_amqp_fail(amqp, "can't connect", status, err);
     set_fd(amqp, amqp_get_sockfd(amqp->state));

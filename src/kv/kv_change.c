@@ -132,12 +132,12 @@ static bool decide_cached(struct fa_kv_engine *engine, struct fa_kv_change *chan
 static void take_read(struct fa_kv_engine *engine, struct fa_kv_change *change,
                       const struct fa_kv_read *read, const struct faina_error *err)
 {
-    struct fa_kv_news news = {.arena = change->arena};
+    struct fa_kv_notification notification = {.arena = change->arena};
 
     if (read->code == FAINA_NOT_FOUND) {
         fa_kv_index_remove(engine->index, change->id,
-                           read->revision != 0 ? read->revision : UINT64_MAX, &news);
-        fa_kv_engine_notify(engine, &news);
+                           read->revision != 0 ? read->revision : UINT64_MAX, &notification);
+        fa_kv_engine_notify(engine, &notification);
         end(change, change->is_absent_fine ? FAINA_OK : fa_kv_missing(change->id, change->err));
     } else if (read->code != FAINA_OK) {
         *change->err = *err;
@@ -225,7 +225,7 @@ static void count_spans(struct fa_kv_change *change, int64_t ready_us)
 
 /* It is stored. */
 static void finish_written(struct fa_kv_engine *engine, struct fa_kv_change *change,
-                           uint64_t revision, struct fa_kv_news *news)
+                           uint64_t revision, struct fa_kv_notification *notification)
 {
     struct fa_kv_record *record = &change->record;
 
@@ -233,11 +233,11 @@ static void finish_written(struct fa_kv_engine *engine, struct fa_kv_change *cha
     atomic_fetch_add(&engine->commits, 1);
     fa_kv_record_show(record, revision);
     if (change->verdict == FA_KV_ERASE) {
-        fa_kv_index_remove(engine->index, change->id, UINT64_MAX, news);
+        fa_kv_index_remove(engine->index, change->id, UINT64_MAX, notification);
         if (record->task.deleted_us != 0)
             fa_kv_erase_rest(engine, record);
     } else {
-        fa_kv_index_put(engine->index, record, change->value, fa_kv_now(engine), news);
+        fa_kv_index_put(engine->index, record, change->value, fa_kv_now(engine), notification);
         if (record->at_us != 0)
             fa_kv_engine_set_next(engine, record->at_us);
     }
@@ -248,10 +248,10 @@ static void finish_written(struct fa_kv_engine *engine, struct fa_kv_change *cha
 
 static void take_write(struct fa_kv_engine *engine, struct fa_kv_change *change,
                        const struct fa_kv_write *write, const struct faina_error *err,
-                       struct fa_kv_news *news)
+                       struct fa_kv_notification *notification)
 {
     if (write->code == FAINA_OK) {
-        finish_written(engine, change, write->revision, news);
+        finish_written(engine, change, write->revision, notification);
         return;
     }
     /* Of a write that may be stored, the permits are left to the repair. */
@@ -278,7 +278,7 @@ static void write_all(struct fa_kv_engine *engine, struct fa_kv_change **changes
     struct fa_kv_write *writes = fa_alloc_zero(count + 1, sizeof(*writes));
     size_t *of = fa_alloc_zero(count + 1, sizeof(*of));
     struct fa_arena scratch = {0};
-    struct fa_kv_news news = {.arena = &scratch};
+    struct fa_kv_notification notification = {.arena = &scratch};
     struct faina_error err = {0};
     size_t write_count = 0;
 
@@ -301,8 +301,8 @@ static void write_all(struct fa_kv_engine *engine, struct fa_kv_change **changes
     }
     fa_kv_write(engine->kv, writes, write_count, &err);
     for (size_t i = 0; i < write_count; i++)
-        take_write(engine, changes[of[i]], &writes[i], &err, &news);
-    fa_kv_engine_notify(engine, &news);
+        take_write(engine, changes[of[i]], &writes[i], &err, &notification);
+    fa_kv_engine_notify(engine, &notification);
     fa_arena_finish(&scratch);
     free(of);
     free(writes);

@@ -115,23 +115,24 @@ void fa_kv_claim_take(struct fa_kv_engine *engine, struct fa_kv_claiming *claimi
 static void refresh(struct fa_kv_engine *engine, const char *id)
 {
     struct fa_arena scratch = {0};
-    struct fa_kv_news news = {.arena = &scratch};
+    struct fa_kv_notification notification = {.arena = &scratch};
     struct fa_kv_record record;
     struct fa_kv_read read;
     enum faina_code code =
         fa_kv_get(engine->kv, fa_kv_task_key(id, &scratch), &scratch, &read, NULL);
 
     if (code == FAINA_NOT_FOUND)
-        fa_kv_index_remove(engine->index, id, read.revision ? read.revision : UINT64_MAX, &news);
+        fa_kv_index_remove(engine->index, id, read.revision ? read.revision : UINT64_MAX,
+                           &notification);
     else if (code == FAINA_OK && fa_kv_record_read(&engine->shape, id, read.value, read.revision,
                                                    &scratch, &record, NULL) == FAINA_OK) {
         if (record.task.deleted_us != 0)
-            fa_kv_index_remove(engine->index, id, read.revision, &news);
+            fa_kv_index_remove(engine->index, id, read.revision, &notification);
         else
-            fa_kv_index_put(engine->index, &record, read.value, fa_kv_now(engine), &news);
+            fa_kv_index_put(engine->index, &record, read.value, fa_kv_now(engine), &notification);
     }
     fa_kv_index_release(engine->index, id); /* if it is still the one that was taken */
-    fa_kv_engine_notify(engine, &news);
+    fa_kv_engine_notify(engine, &notification);
     fa_arena_finish(&scratch);
 }
 

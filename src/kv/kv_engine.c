@@ -74,13 +74,13 @@ void fa_kv_engine_pause(struct fa_kv_engine *engine, int tries)
     nanosleep(&moment, NULL);
 }
 
-void fa_kv_engine_notify(struct fa_kv_engine *engine, const struct fa_kv_news *news)
+void fa_kv_engine_notify(struct fa_kv_engine *engine, const struct fa_kv_notification *notification)
 {
-    if (news->ended_count > 0)
-        fa_waiters_notify_ended(engine->waiters, news->ended, news->ended_count);
-    if (news->ready_types != 0) {
-        fa_waiting_claims_notify(engine->claims, news->ready_types);
-        fa_waiters_notify_ready(engine->waiters, news->ready_types);
+    if (notification->ended_count > 0)
+        fa_waiters_notify_ended(engine->waiters, notification->ended, notification->ended_count);
+    if (notification->ready_types != 0) {
+        fa_waiting_claims_notify(engine->claims, notification->ready_types);
+        fa_waiters_notify_ready(engine->waiters, notification->ready_types);
     }
 }
 
@@ -140,26 +140,26 @@ static void task_changed(struct fa_kv_engine *engine, const struct fa_kv_entry *
 {
     const char *id = entry->key + strlen(FA_KV_TASKS);
     struct fa_arena scratch = {0};
-    struct fa_kv_news news = {.arena = &scratch};
+    struct fa_kv_notification notification = {.arena = &scratch};
     struct fa_kv_record record;
     struct fa_bytes text;
 
     if (entry->is_deleted) {
-        fa_kv_index_remove(engine->index, id, entry->revision, &news);
+        fa_kv_index_remove(engine->index, id, entry->revision, &notification);
     } else if (fa_kv_index_get(engine->index, id, &scratch, &text) < entry->revision) {
         if (fa_kv_record_read(&engine->shape, id, entry->value, entry->revision, &scratch, &record,
                               NULL) != FAINA_OK) {
             atomic_fetch_add(&engine->damaged, 1);
         } else if (record.task.deleted_us != 0) {
-            fa_kv_index_remove(engine->index, id, entry->revision, &news);
+            fa_kv_index_remove(engine->index, id, entry->revision, &notification);
             fa_kv_engine_suspect(engine, NULL, id);
         } else {
-            fa_kv_index_put(engine->index, &record, entry->value, fa_kv_now(engine), &news);
+            fa_kv_index_put(engine->index, &record, entry->value, fa_kv_now(engine), &notification);
             if (record.at_us != 0)
                 fa_kv_engine_set_next(engine, record.at_us);
         }
     }
-    fa_kv_engine_notify(engine, &news);
+    fa_kv_engine_notify(engine, &notification);
     fa_arena_finish(&scratch);
 }
 

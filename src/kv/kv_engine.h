@@ -89,7 +89,8 @@ FA_MUST_CHECK enum faina_code fa_kv_engine_open(struct fa_service **out, struct 
 FA_MUST_CHECK enum faina_code fa_kv_engine_await(struct fa_kv_engine *engine,
                                                  struct faina_error *err);
 /* Wakes those that wait for what has changed. */
-void fa_kv_engine_notify(struct fa_kv_engine *engine, const struct fa_kv_news *news);
+void fa_kv_engine_notify(struct fa_kv_engine *engine,
+                         const struct fa_kv_notification *notification);
 /* The keeper is to look at this time. */
 void fa_kv_engine_set_next(struct fa_kv_engine *engine, int64_t at_us);
 void fa_kv_engine_suspect(struct fa_kv_engine *engine, const char *key, const char *id);

@@ -234,23 +234,25 @@ static void detach(struct fa_kv_index *index, struct entry *entry)
     entry->worker = NULL;
 }
 
-static void add_ready(struct fa_kv_index *index, struct entry *entry, struct fa_kv_news *news)
+static void add_ready(struct fa_kv_index *index, struct entry *entry,
+                      struct fa_kv_notification *notification)
 {
     entry->is_taken = false;
     fa_heap_put(&entry->lane->ready, &entry->ready_slot,
                 (struct fa_position){-(int64_t)entry->priority, entry->parsed.key});
     link_lane(index, entry->lane);
-    if (news != NULL)
-        news->ready_types |= entry->lane->type_bit;
+    if (notification != NULL)
+        notification->ready_types |= entry->lane->type_bit;
 }
 
-static void add_ended(struct fa_kv_news *news, struct fa_id id)
+static void add_ended(struct fa_kv_notification *notification, struct fa_id id)
 {
-    if (news == NULL)
+    if (notification == NULL)
         return;
-    news->ended = fa_arena_grow(news->arena, news->ended, news->ended_count, &news->ended_size,
-                                sizeof(*news->ended));
-    news->ended[news->ended_count++] = id;
+    notification->ended =
+        fa_arena_grow(notification->arena, notification->ended, notification->ended_count,
+                      &notification->ended_size, sizeof(*notification->ended));
+    notification->ended[notification->ended_count++] = id;
 }
 
 static int by_key(const void *a, const void *b)
@@ -355,19 +357,19 @@ static void fill(struct fa_kv_index *index, struct entry *entry, const struct fa
 }
 
 static void schedule(struct fa_kv_index *index, struct entry *entry, int64_t now_us,
-                     struct fa_kv_news *news)
+                     struct fa_kv_notification *notification)
 {
     int64_t slack_us = fa_status_is_held(entry->status) ? FA_KV_CLOCK_SLACK_US : 0;
 
     if (entry->status == FAINA_PENDING && entry->at_us <= now_us)
-        add_ready(index, entry, news);
+        add_ready(index, entry, notification);
     else if (entry->at_us != 0 && !fa_status_is_ended(entry->status))
         fa_heap_put(&index->timers, &entry->timer_slot,
                     (struct fa_position){entry->at_us + slack_us, entry->parsed.key});
 }
 
 void fa_kv_index_put(struct fa_kv_index *index, const struct fa_kv_record *record,
-                     struct fa_bytes text, int64_t now_us, struct fa_kv_news *news)
+                     struct fa_bytes text, int64_t now_us, struct fa_kv_notification *notification)
 {
     const struct faina_task *task = &record->task;
     bool had_worker = false, had_ended = false;
@@ -394,10 +396,10 @@ void fa_kv_index_put(struct fa_kv_index *index, const struct fa_kv_record *recor
     }
     entry->is_taken = false;
     fill(index, entry, record, text);
-    schedule(index, entry, now_us, news);
+    schedule(index, entry, now_us, notification);
     if ((fa_status_is_ended(entry->status) && !had_ended) ||
         (had_worker && !fa_status_is_held(entry->status)))
-        add_ended(news, entry->parsed);
+        add_ended(notification, entry->parsed);
     pthread_mutex_unlock(&index->mutex);
 }
 
@@ -410,14 +412,14 @@ static void forget(struct fa_kv_index *index, struct entry *entry)
 }
 
 void fa_kv_index_remove(struct fa_kv_index *index, const char *id, uint64_t revision,
-                        struct fa_kv_news *news)
+                        struct fa_kv_notification *notification)
 {
     struct entry *entry;
 
     pthread_mutex_lock(&index->mutex);
     entry = fa_map_get(&index->entries, id, NULL);
     if (entry != NULL && entry->revision < revision) {
-        add_ended(news, entry->parsed);
+        add_ended(notification, entry->parsed);
         remove_place(index, entry);
         forget(index, entry);
     }
@@ -630,7 +632,7 @@ static void add_id(const char ***ids, size_t *count, size_t *size, struct fa_are
 
 size_t fa_kv_index_due(struct fa_kv_index *index, int64_t now_us, int64_t again_us, size_t limit,
                        struct fa_arena *arena, const char ***ids, int64_t *next_us,
-                       struct fa_kv_news *news)
+                       struct fa_kv_notification *notification)
 {
     size_t count = 0, size = 0;
 
@@ -645,7 +647,7 @@ size_t fa_kv_index_due(struct fa_kv_index *index, int64_t now_us, int64_t again_
             break;
         fa_heap_remove(&index->timers, &entry->timer_slot);
         if (entry->status == FAINA_PENDING) {
-            add_ready(index, entry, news);
+            add_ready(index, entry, notification);
             continue;
         }
         add_id(ids, &count, &size, arena, entry->id);

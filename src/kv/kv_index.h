@@ -27,7 +27,7 @@
 struct fa_kv_index;
 
 /* What changes of the index mean for those that wait. Its lists are in the arena. */
-struct fa_kv_news {
+struct fa_kv_notification {
     struct fa_arena *arena;
     uint64_t ready_types; /* tasks of these types have become claimable */
     struct fa_id *ended;  /* tasks that ended, or were taken from their worker */
@@ -41,10 +41,10 @@ void fa_kv_index_reset(struct fa_kv_index *index);
 
 /* A record with its text, as it was read or written. */
 void fa_kv_index_put(struct fa_kv_index *index, const struct fa_kv_record *record,
-                     struct fa_bytes text, int64_t now_us, struct fa_kv_news *news);
+                     struct fa_bytes text, int64_t now_us, struct fa_kv_notification *notification);
 /* The key of the task has a marker of this revision, or is gone (UINT64_MAX). */
 void fa_kv_index_remove(struct fa_kv_index *index, const char *id, uint64_t revision,
-                        struct fa_kv_news *news);
+                        struct fa_kv_notification *notification);
 /* The revision that the index has, 0: none; and its text, if it is kept: a copy in the arena. */
 uint64_t fa_kv_index_get(struct fa_kv_index *index, const char *id, struct fa_arena *arena,
                          struct fa_bytes *text);
@@ -94,7 +94,7 @@ bool fa_kv_index_has_ready(struct fa_kv_index *index);
  * again. */
 size_t fa_kv_index_due(struct fa_kv_index *index, int64_t now_us, int64_t again_us, size_t limit,
                        struct fa_arena *arena, const char ***ids, int64_t *next_us,
-                       struct fa_kv_news *news);
+                       struct fa_kv_notification *notification);
 
 /* ------------------------------------------------------------------------------------------
  * Reading

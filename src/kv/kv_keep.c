@@ -80,13 +80,13 @@ static void remove_dead(struct fa_kv_engine *engine, struct fa_arena *arena)
 void fa_kv_keep(struct fa_kv_engine *engine, int64_t *next_us)
 {
     struct fa_arena scratch = {0};
-    struct fa_kv_news news = {.arena = &scratch};
+    struct fa_kv_notification notification = {.arena = &scratch};
     const char **ids;
     size_t count;
 
     count = fa_kv_index_due(engine->index, fa_kv_now(engine), AGAIN_US, DUE_MAX, &scratch, &ids,
-                            next_us, &news);
-    fa_kv_engine_notify(engine, &news);
+                            next_us, &notification);
+    fa_kv_engine_notify(engine, &notification);
     if (count > 0)
         expire(engine, ids, count, &scratch);
     if (count == DUE_MAX)

@@ -315,7 +315,7 @@ static void report_round(struct fa_retention_thread *retention, enum faina_code 
     snprintf(retention->last_error, sizeof(retention->last_error), "%s", err->message);
 }
 
-static void *keeper_main(void *arg)
+static void *retention_main(void *arg)
 {
     struct fa_retention_thread *retention = arg;
     int64_t pause_us = round_ms(&retention->keep) * 1000;
@@ -337,7 +337,7 @@ static enum faina_code start_thread(struct fa_retention_thread *retention, struc
 
     pthread_mutex_init(&retention->mutex, NULL);
     fa_cond_init(&retention->cond);
-    rc = pthread_create(&retention->thread, NULL, keeper_main, retention);
+    rc = pthread_create(&retention->thread, NULL, retention_main, retention);
     if (rc == 0)
         return FAINA_OK;
     pthread_cond_destroy(&retention->cond);

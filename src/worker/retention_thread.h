@@ -35,7 +35,7 @@ FA_MUST_CHECK enum faina_code fa_retention_start(struct fa_retention_thread **ou
                                                  const struct fa_retention_settings *keep,
                                                  struct faina_error *err);
 /* Finishes the batch under way. Before the engine is closed. NULL is fine. */
-void fa_retention_stop(struct fa_retention_thread *keeper);
+void fa_retention_stop(struct fa_retention_thread *retention);
 
 /* One round, in the caller's thread. *removed counts tasks. CONFLICT: another node leads. */
 FA_MUST_CHECK enum faina_code fa_retention_round(struct fa_service *service,

@@ -105,6 +105,25 @@ for files, wanted in (
 found = findings("check-style", {"src/base/a.c": "/* Some" + "body waits. */\n"})
 equal("style: words", [line for line in found if "word" in line],
       ['src/base/a.c:4: another word than "Some' + 'body": see docs/glossary.md'])
+for path, text, wanted in (
+        ("src/base/a.c", "/* It is to" + "ld later. */\n", ['src/base/a.c:4: another word than "to' + 'ld": see docs/glossary.md']),
+        ("src/base/a.c", "int rest_of_ne" + "ws;\n",
+         ["src/base/a.c:4: another name than rest_of_ne" + "ws: see docs/glossary.md"]),
+        ("src/base/a.c", "int guest_count;\n", ["src/base/a.c:4: another name than guest_count: see docs/glossary.md"]),
+        ("src/base/a.c", "/* A guest. */\nint a;\n", []),
+        ("src/base/a.c", 'const char *a = "happened";\n', []),
+        ("src/store/db/sqlite/migrations/0001_a.sql", "-- Nobo" + "dy.\nSELECT 1;\n", []),
+        ("bench/a.py", "# Nobo" + "dy.\n", ['bench/a.py:4: another word than "Nobo' + 'dy": see docs/glossary.md']),
+        ("tools/a", "# Nobo" + "dy.\n", ['tools/a:4: another word than "Nobo' + 'dy": see docs/glossary.md'])):
+    found = [line for line in findings("check-style", {path: text}) if "another" in line]
+    equal(f"style: words in {path}: {text.strip()}", found, wanted)
+found = findings("check-style", {"tests/a.h": "#ifndef X_H\n#define X_H\n#endif\n",
+                                 "tests/b.h": "#ifndef X_H\n#define X_H\n#endif\n"}, is_guarded=False)
+equal("style: two headers share a guard", [line for line in found if ", too" in line],
+      ["tests/b.h:1: tests/a.h has the guard X_H, too"])
+found = findings("check-style", {"src/base/a.h": "struct a {\n    int a;\n};\n"})
+equal("style: a tag in a header has a prefix", [line for line in found if "begins" in line],
+      ["src/base/a.h:1: struct a is in a header, so its name begins with fa_"])
 for text in ("int a; /* no atoi() here */\n", 'const char *a = "system(1)";\n',
              "int my_system(int a);\n"):
     equal(f"style: {text.strip()} is fine", findings("check-style", {"src/base/a.c": text}), [])

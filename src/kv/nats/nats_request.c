@@ -409,7 +409,7 @@ struct fa_nats_feed {
     const char *stream, *consumer; /* in the arena */
     struct fa_arena arena;
     uint64_t delivered; /* the consumer's number of the last message */
-    int64_t heard_us;
+    int64_t received_us;
     bool is_idle;
 
     pthread_mutex_t mutex; /* guards what follows */
@@ -504,7 +504,7 @@ enum faina_code fa_nats_feed_open(struct fa_nats_feed **out, struct fa_nats *nat
                             lib->natsStatus_GetText(status));
     if (code == FAINA_OK)
         code = create_consumer(feed, deliver, filter, start, pending, err);
-    feed->heard_us = fa_clock_mono_us();
+    feed->received_us = fa_clock_mono_us();
     if (code == FAINA_OK)
         *out = feed;
     else
@@ -627,7 +627,7 @@ bool fa_nats_feed_next(struct fa_nats_feed *feed, int64_t timeout_ms, struct fa_
 
     *is_broken = false;
     while ((msg = take(feed, until_us)) != NULL) {
-        feed->heard_us = fa_clock_mono_us();
+        feed->received_us = fa_clock_mono_us();
         *out = (struct fa_nats_item){.msg = msg};
         if (read_meta(lib->natsMsg_GetReply(msg), out, &number)) {
             *is_broken = number != feed->delivered + 1;
@@ -642,6 +642,6 @@ bool fa_nats_feed_next(struct fa_nats_feed *feed, int64_t timeout_ms, struct fa_
         if (*is_broken || feed->is_idle)
             return false;
     }
-    *is_broken = fa_clock_mono_us() - feed->heard_us > SILENT_US;
+    *is_broken = fa_clock_mono_us() - feed->received_us > SILENT_US;
     return false;
 }
