@@ -110,6 +110,9 @@ struct fa_out_json {
 void fa_out_json_begin(struct fa_cli *cli, struct fa_out_json *json);
 void fa_out_json_flush(struct fa_cli *cli, struct fa_out_json *json);
 void fa_out_json_end(struct fa_cli *cli, struct fa_out_json *json);
+/* A document by its table. */
+struct fa_shape;
+void fa_out_shape(struct fa_cli *cli, const struct fa_shape *shape, const void *from);
 
 /* A JSON list: one document, {"NAME":[...]}, or with -o jsonl or no name a line for each item. An
  * item is written with the writer that fa_out_list_item returns. */
@@ -133,6 +136,9 @@ int fa_cli_fail_for(struct fa_cli *cli, const char *id, const struct faina_error
 /* After the output of several operations: prints the errors of those that failed. Returns the exit
  * code of the first, FA_EXIT_OK when none did. */
 int fa_cli_fail_refused(struct fa_cli *cli, const struct fa_op *ops, size_t count);
+/* Runs the operations, one for each argument, and prints what became of those: `done` ("removed
+ * team") and the argument, or {"deleted":N}. Returns the exit code of the first refusal. */
+FA_MUST_CHECK int fa_cli_remove(struct fa_cli *cli, struct fa_op *ops, const char *done);
 size_t fa_cli_count_done(const struct fa_op *ops, size_t count);
 /* A usage error: the sentence and a pointer to --help. Returns FA_EXIT_USAGE. */
 int fa_cli_usage(struct fa_cli *cli, const char *format, ...) FA_PRINTF(2, 3);

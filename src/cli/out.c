@@ -104,6 +104,15 @@ void fa_out_json_end(struct fa_cli *cli, struct fa_out_json *json)
     fa_buf_finish(&json->buf);
 }
 
+void fa_out_shape(struct fa_cli *cli, const struct fa_shape *shape, const void *from)
+{
+    struct fa_out_json json;
+
+    fa_out_json_begin(cli, &json);
+    fa_shape_put(&json.writer, shape, from);
+    fa_out_json_end(cli, &json);
+}
+
 void fa_out_list_begin(struct fa_cli *cli, struct fa_out_list *list, const char *name)
 {
     *list = (struct fa_out_list){.cli = cli, .is_lines = !name || cli->format == FA_CLI_JSONL};
@@ -212,6 +221,25 @@ int fa_cli_fail_refused(struct fa_cli *cli, const struct fa_op *ops, size_t coun
         code = code == FA_EXIT_OK ? one : code;
     }
     return code;
+}
+
+int fa_cli_remove(struct fa_cli *cli, struct fa_op *ops, const char *done)
+{
+    size_t count = cli->arg_count, done_count;
+    int code = fa_cli_open(cli);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    for (size_t i = 0; i < count; i++)
+        ops[i].arena = &cli->arena;
+    fa_service_run(cli->service, ops, count);
+    done_count = fa_cli_count_done(ops, count);
+    for (size_t i = 0; cli->format == FA_CLI_TABLE && i < count; i++)
+        if (ops[i].code == FAINA_OK)
+            fa_outf(cli, "%s %s\n", done, cli->args[i]);
+    if (cli->format != FA_CLI_TABLE && done_count > 0)
+        fa_outf(cli, "{\"deleted\":%zu}\n", done_count);
+    return fa_cli_fail_refused(cli, ops, count);
 }
 
 size_t fa_cli_count_done(const struct fa_op *ops, size_t count)

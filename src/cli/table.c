@@ -4,6 +4,7 @@
 #include "cli/table.h"
 
 #include "cli/text.h"
+#include "wire/shape.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -170,6 +171,48 @@ void fa_table_finish(struct fa_table *table)
     free(table->cells);
     fa_arena_finish(&table->arena);
     *table = (struct fa_table){0};
+}
+
+void fa_print_list(struct fa_cli *cli, const struct fa_list_view *view, const void *list,
+                   bool is_one)
+{
+    struct fa_shape_items items = fa_shape_items(view->shape, list);
+    bool is_table = cli->format == FA_CLI_TABLE;
+    struct fa_out_list out;
+    struct fa_table table;
+    size_t columns = 0;
+
+    if (is_table && items.count == 0) {
+        fa_cli_note(cli, "%s", view->none);
+        return;
+    }
+    while (columns < FA_COUNT(view->columns) && view->columns[columns].title)
+        columns++;
+    if (is_table)
+        fa_table_init(&table, view->columns, columns);
+    else
+        fa_out_list_begin(cli, &out, is_one ? NULL : "items");
+    for (size_t i = 0; i < items.count; i++, items.at += items.size)
+        if (is_table)
+            view->add_row(&table, items.at);
+        else
+            fa_shape_put(fa_out_list_item(&out), items.shape, items.at);
+    if (is_table) {
+        fa_table_print(&table, cli, 0);
+        fa_table_finish(&table);
+    } else {
+        fa_out_list_end(&out);
+    }
+}
+
+int fa_list_items(struct fa_cli *cli, struct fa_op *op, const struct fa_list_view *view,
+                  bool is_one)
+{
+    int code = fa_cli_run(cli, op);
+
+    if (code == FA_EXIT_OK)
+        fa_print_list(cli, view, op->answer, is_one);
+    return code;
 }
 
 void fa_record_line(struct fa_cli *cli, const char *label, enum fa_style style, const char *text)

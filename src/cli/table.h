@@ -44,6 +44,20 @@ void fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max);
 void fa_table_note_hidden(struct fa_cli *cli);
 void fa_table_finish(struct fa_table *table);
 
+/* How a verb prints a list. */
+struct fa_list_view {
+    const struct fa_shape *shape; /* of the list, for JSON */
+    const char *none;             /* instead of an empty table */
+    struct fa_column columns[10]; /* up to the first without a title */
+    void (*add_row)(struct fa_table *table, const void *item);
+};
+/* With is_one, it has one item, and JSON is that item alone. */
+void fa_print_list(struct fa_cli *cli, const struct fa_list_view *view, const void *list,
+                   bool is_one);
+/* Runs the operation and prints the list that it answers. Returns the exit code. */
+FA_MUST_CHECK int fa_list_items(struct fa_cli *cli, struct fa_op *op,
+                                const struct fa_list_view *view, bool is_one);
+
 /* Prints one line of a record: a label and its text. Nothing when the text is NULL. */
 void fa_record_line(struct fa_cli *cli, const char *label, enum fa_style style, const char *text);
 

@@ -356,6 +356,7 @@ struct fa_op {
     bool input_mismatch;
     int64_t count; /* PURGE: rows removed; CANCEL: tasks cancelled; WORKER_REMOVE: given back */
     union {
+        void *answer;              /* any of the following */
         struct faina_task *task;   /* changes with wants_task, GET, GET_BY_KEY */
         struct faina_tasks *tasks; /* CLAIM_NEXT, LIST, CHILDREN */
         struct faina_events *events;

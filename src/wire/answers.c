@@ -543,11 +543,6 @@ void fa_wire_put_task(struct fa_json_writer *w, const struct faina_task *task)
     fa_shape_put(w, &fa_shape_task, task);
 }
 
-void fa_wire_put_tasks(struct fa_json_writer *w, const struct faina_tasks *tasks)
-{
-    fa_shape_put(w, &fa_shape_tasks, tasks);
-}
-
 void fa_wire_put_event(struct fa_json_writer *w, const struct faina_event *event,
                        const char *task_id)
 {
@@ -556,29 +551,4 @@ void fa_wire_put_event(struct fa_json_writer *w, const struct faina_event *event
     fa_json_put_str(w, task_id);
     fa_shape_put_members(w, &event_shape, event);
     fa_json_end_object(w);
-}
-
-void fa_wire_put_explanation(struct fa_json_writer *w, const struct faina_explanation *explanation)
-{
-    fa_shape_put(w, &fa_shape_explanation, explanation);
-}
-
-void fa_wire_put_resource(struct fa_json_writer *w, const struct faina_resource *resource)
-{
-    fa_shape_put(w, &fa_shape_resource, resource);
-}
-
-void fa_wire_put_team(struct fa_json_writer *w, const struct faina_team *team)
-{
-    fa_shape_put(w, &fa_shape_team, team);
-}
-
-void fa_wire_put_worker(struct fa_json_writer *w, const struct faina_worker *worker)
-{
-    fa_shape_put(w, &fa_shape_worker, worker);
-}
-
-void fa_wire_put_stats(struct fa_json_writer *w, const struct faina_stats *stats)
-{
-    fa_shape_put(w, &fa_shape_stats, stats);
 }

@@ -243,6 +243,18 @@ void fa_shape_put_members(struct fa_json_writer *w, const struct fa_shape *shape
     }
 }
 
+struct fa_shape_items fa_shape_items(const struct fa_shape *list, const void *from)
+{
+    const struct fa_field *row = &list->fields[0];
+    const char *place = from;
+
+    assert(row->type == FA_FIELD_LIST);
+    return (struct fa_shape_items){.shape = row->inner,
+                                   .at = *(const char *const *)(place + row->offset),
+                                   .size = row->size,
+                                   .count = *(const size_t *)(place + row->count)};
+}
+
 void fa_shape_put(struct fa_json_writer *w, const struct fa_shape *shape, const void *from)
 {
     fa_json_begin_object(w);

@@ -33,6 +33,14 @@ FA_MUST_CHECK enum faina_code fa_shape_read_list(struct fa_json array, const str
                                                  size_t size, struct fa_arena *arena, void **items,
                                                  size_t *count, struct faina_error *err);
 
+/* The items of an answer that is a list. They are the first row of its table. */
+struct fa_shape_items {
+    const struct fa_shape *shape; /* of an item */
+    const char *at;               /* the first item */
+    size_t size, count;
+};
+struct fa_shape_items fa_shape_items(const struct fa_shape *list, const void *from);
+
 void fa_wire_put_time(struct fa_json_writer *w, int64_t us); /* 0 writes null */
 /* In the largest unit that is exact, so that it reads back as the same. */
 void fa_wire_put_duration(struct fa_json_writer *w, int64_t ms);

@@ -31,19 +31,12 @@ extern const struct fa_shape fa_shape_submit, fa_shape_amendment;
 /* Every field of a task, null where unset. `existing`, `inputMismatch` and `cancelledCount` only
  * when they are set. */
 void fa_wire_put_task(struct fa_json_writer *w, const struct faina_task *task);
-/* {items, nextCursor} */
-void fa_wire_put_tasks(struct fa_json_writer *w, const struct faina_tasks *tasks);
 void fa_wire_put_event(struct fa_json_writer *w, const struct faina_event *event,
                        const char *task_id);
-void fa_wire_put_explanation(struct fa_json_writer *w, const struct faina_explanation *explanation);
-void fa_wire_put_resource(struct fa_json_writer *w, const struct faina_resource *resource);
-void fa_wire_put_team(struct fa_json_writer *w, const struct faina_team *team);
-void fa_wire_put_worker(struct fa_json_writer *w, const struct faina_worker *worker);
 /* A worker's answer to its heartbeat: the worker, how many leases were `renewed`, the ids in
  * `cancelled` and `lost`, and both with their fences in `losses`. */
 void fa_wire_put_heartbeat(struct fa_json_writer *w, const struct faina_worker *worker,
                            const struct faina_beat *beat);
-void fa_wire_put_stats(struct fa_json_writer *w, const struct faina_stats *stats);
 /* {type, title, status, detail, code}, and errors: [{field, message}] when a field is named. */
 void fa_wire_put_problem(struct fa_json_writer *w, const struct faina_error *error);
 /* The same with a status other than the code's, and (when not NULL) the id of the task. */

@@ -195,21 +195,6 @@ void fa_wire_put_workflow(struct fa_json_writer *w, const struct fa_stored_workf
     fa_shape_put(w, &fa_shape_workflow, workflow);
 }
 
-void fa_wire_put_emitted(struct fa_json_writer *w, const struct faina_emitted *emitted)
-{
-    fa_shape_put(w, &fa_shape_emitted, emitted);
-}
-
-void fa_wire_put_emitted_event(struct fa_json_writer *w, const struct fa_emitted_event *event)
-{
-    fa_shape_put(w, &fa_shape_emitted_event, event);
-}
-
-void fa_wire_put_join(struct fa_json_writer *w, const struct fa_join_state *state)
-{
-    fa_shape_put(w, &join_shape, state);
-}
-
 void fa_wire_put_mistakes(struct fa_json_writer *w, const struct faina_error *error,
                           const struct fa_mistakes *mistakes)
 {

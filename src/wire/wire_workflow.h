@@ -22,12 +22,6 @@ extern const struct fa_shape fa_body_definition, fa_shape_verdict;
 
 /* {name, namespace, version, enabled, updatedAt, definition} */
 void fa_wire_put_workflow(struct fa_json_writer *w, const struct fa_stored_workflow *workflow);
-/* {id, tasks, failures}; `existing` only when true. */
-void fa_wire_put_emitted(struct fa_json_writer *w, const struct faina_emitted *emitted);
-/* {id, namespace, type, data, createdAt, tasks, failures} */
-void fa_wire_put_emitted_event(struct fa_json_writer *w, const struct fa_emitted_event *event);
-/* {workflow, join, namespace, key, round, members, updatedAt, deadline, last} */
-void fa_wire_put_join(struct fa_json_writer *w, const struct fa_join_state *state);
 /* A problem whose `errors` are all mistakes of a definition, with line and column. */
 void fa_wire_put_mistakes(struct fa_json_writer *w, const struct faina_error *error,
                           const struct fa_mistakes *mistakes);

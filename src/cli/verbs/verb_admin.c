@@ -92,74 +92,40 @@ int fa_verb_resume(struct fa_cli *cli)
     return set_paused(cli, FA_OP_RESUME);
 }
 
-static void print_removed(struct fa_cli *cli, const char *what, const char *name)
-{
-    if (cli->format == FA_CLI_TABLE)
-        fa_outf(cli, "removed %s %s\n", what, name);
-    else
-        fa_outf(cli, "{\"deleted\":1}\n");
-}
-
 /* ------------------------------------------------------------------------------------------
  * Resources
  */
 
-static void print_resource_table(struct fa_cli *cli, const struct faina_resources *resources)
+static void add_resource(struct fa_table *table, const void *item)
 {
-    static const struct fa_column columns[] = {
-        {"NAME", 0},
-        {"LIMIT", FA_COLUMN_RIGHT},
-        {"IN USE", FA_COLUMN_RIGHT},
-        {"HOLDERS", FA_COLUMN_FLEXIBLE},
-    };
-    struct fa_table table;
+    const struct faina_resource *resource = item;
 
-    if (resources->count == 0) {
-        fa_cli_note(cli, "No resource has a limit.");
-        return;
-    }
-    fa_table_init(&table, columns, FA_COUNT(columns));
-    for (size_t i = 0; i < resources->count; i++) {
-        const struct faina_resource *resource = &resources->items[i];
-
-        fa_table_add(&table, FA_PLAIN, resource->name);
-        if (resource->max_concurrency < 0)
-            fa_table_add(&table, FA_PLAIN, "none");
-        else
-            fa_table_addf(&table, "%lld", (long long)resource->max_concurrency);
-        fa_table_addf(&table, "%lld", (long long)resource->in_use);
-        fa_table_add(&table, FA_PLAIN,
-                     fa_text_join(&table.arena, resource->holders, resource->holder_count, " "));
-    }
-    fa_table_print(&table, cli, 0);
-    fa_table_finish(&table);
+    fa_table_add(table, FA_PLAIN, resource->name);
+    if (resource->max_concurrency < 0)
+        fa_table_add(table, FA_PLAIN, "none");
+    else
+        fa_table_addf(table, "%lld", (long long)resource->max_concurrency);
+    fa_table_addf(table, "%lld", (long long)resource->in_use);
+    fa_table_add(table, FA_PLAIN,
+                 fa_text_join(&table->arena, resource->holders, resource->holder_count, " "));
 }
 
-static void print_resources(struct fa_cli *cli, const struct faina_resources *resources,
-                            bool is_one)
-{
-    struct fa_out_list list;
-
-    if (cli->format == FA_CLI_TABLE) {
-        print_resource_table(cli, resources);
-        return;
-    }
-    fa_out_list_begin(cli, &list, is_one ? NULL : "items");
-    for (size_t i = 0; i < resources->count; i++)
-        fa_wire_put_resource(fa_out_list_item(&list), &resources->items[i]);
-    fa_out_list_end(&list);
-}
+static const struct fa_list_view resource_view = {
+    .shape = &fa_shape_resources,
+    .none = "No resource has a limit.",
+    .columns = {{"NAME", 0},
+                {"LIMIT", FA_COLUMN_RIGHT},
+                {"IN USE", FA_COLUMN_RIGHT},
+                {"HOLDERS", FA_COLUMN_FLEXIBLE}},
+    .add_row = add_resource,
+};
 
 static int list_resources(struct fa_cli *cli, const char *name)
 {
     struct fa_op op = {.kind = FA_OP_RESOURCE_LIST};
-    int code;
 
     op.resource.name = name;
-    code = fa_cli_run(cli, &op);
-    if (code == FA_EXIT_OK)
-        print_resources(cli, op.resources, name != NULL);
-    return code;
+    return fa_list_items(cli, &op, &resource_view, name != NULL);
 }
 
 int fa_verb_resource_ls(struct fa_cli *cli)
@@ -191,13 +157,9 @@ int fa_verb_resource_set(struct fa_cli *cli)
 int fa_verb_resource_rm(struct fa_cli *cli)
 {
     struct fa_op op = {.kind = FA_OP_RESOURCE_REMOVE};
-    int code;
 
     op.resource.name = cli->args[0];
-    code = fa_cli_run(cli, &op);
-    if (code == FA_EXIT_OK)
-        print_removed(cli, "the limit of", cli->args[0]);
-    return code;
+    return fa_cli_remove(cli, &op, "removed the limit of");
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -265,8 +227,6 @@ int fa_verb_broker_status(struct fa_cli *cli)
 
 static void print_team(struct fa_cli *cli, const struct faina_team *team)
 {
-    struct fa_out_json json;
-
     if (cli->format == FA_CLI_TABLE) {
         fa_record_line(cli, "id", FA_PLAIN, team->id);
         fa_record_line(cli, "name", FA_PLAIN, team->name);
@@ -274,55 +234,35 @@ static void print_team(struct fa_cli *cli, const struct faina_team *team)
         fa_record_line(cli, "spec", FA_PLAIN, team->spec);
         return;
     }
-    fa_out_json_begin(cli, &json);
-    fa_wire_put_team(&json.writer, team);
-    fa_out_json_end(cli, &json);
+    fa_out_shape(cli, &fa_shape_team, team);
 }
 
-static void print_team_table(struct fa_cli *cli, const struct faina_teams *teams)
+static void add_team(struct fa_table *table, const void *item)
 {
-    static const struct fa_column columns[] = {
-        {"ID", 0},
-        {"NAME", FA_COLUMN_FLEXIBLE},
-        {"NAMESPACE", FA_COLUMN_FLEXIBLE},
-        {"SPEC", FA_COLUMN_FLEXIBLE},
-    };
-    struct fa_table table;
+    const struct faina_team *team = item;
 
-    if (teams->count == 0) {
-        fa_cli_note(cli, "No teams.");
-        return;
-    }
-    fa_table_init(&table, columns, FA_COUNT(columns));
-    for (size_t i = 0; i < teams->count; i++) {
-        fa_table_add(&table, FA_PLAIN, teams->items[i].id);
-        fa_table_add(&table, FA_PLAIN, teams->items[i].name);
-        fa_table_add(&table, FA_PLAIN, teams->items[i].ns);
-        fa_table_add(&table, FA_PLAIN, teams->items[i].spec);
-    }
-    fa_table_print(&table, cli, 0);
-    fa_table_finish(&table);
+    fa_table_add(table, FA_PLAIN, team->id);
+    fa_table_add(table, FA_PLAIN, team->name);
+    fa_table_add(table, FA_PLAIN, team->ns);
+    fa_table_add(table, FA_PLAIN, team->spec);
 }
+
+static const struct fa_list_view team_view = {
+    .shape = &fa_shape_teams,
+    .none = "No teams.",
+    .columns = {{"ID", 0},
+                {"NAME", FA_COLUMN_FLEXIBLE},
+                {"NAMESPACE", FA_COLUMN_FLEXIBLE},
+                {"SPEC", FA_COLUMN_FLEXIBLE}},
+    .add_row = add_team,
+};
 
 int fa_verb_team_ls(struct fa_cli *cli)
 {
     struct fa_op op = {.kind = FA_OP_TEAM_LIST};
-    struct fa_out_list list;
-    int code;
 
     op.name.ns = cli->ns;
-    code = fa_cli_run(cli, &op);
-    if (code != FA_EXIT_OK)
-        return code;
-    if (cli->format == FA_CLI_TABLE) {
-        print_team_table(cli, op.teams);
-        return code;
-    }
-    fa_out_list_begin(cli, &list, "items");
-    for (size_t i = 0; i < op.teams->count; i++)
-        fa_wire_put_team(fa_out_list_item(&list), &op.teams->items[i]);
-    fa_out_list_end(&list);
-    return code;
+    return fa_list_items(cli, &op, &team_view, false);
 }
 
 /* The team whose id is the first argument. */
@@ -403,19 +343,17 @@ int fa_verb_team_set(struct fa_cli *cli)
 int fa_verb_team_rm(struct fa_cli *cli)
 {
     struct fa_op op = {.kind = FA_OP_TEAM_REMOVE, .id = cli->args[0]};
-    int code = fa_cli_run(cli, &op);
 
-    if (code == FA_EXIT_OK)
-        print_removed(cli, "team", cli->args[0]);
-    return code;
+    return fa_cli_remove(cli, &op, "removed team");
 }
 
 /* ------------------------------------------------------------------------------------------
  * Workers
  */
 
-static void add_worker(struct fa_table *table, const struct faina_worker *worker)
+static void add_worker(struct fa_table *table, const void *item)
 {
+    const struct faina_worker *worker = item;
     struct fa_arena *arena = &table->arena;
     int64_t now_us = fa_clock_now_us();
 
@@ -440,49 +378,26 @@ static void add_worker(struct fa_table *table, const struct faina_worker *worker
     fa_table_add(table, FA_PLAIN, worker->is_leader ? "yes" : NULL);
 }
 
-static void print_worker_table(struct fa_cli *cli, const struct faina_workers *workers)
-{
-    static const struct fa_column columns[] = {
-        {"ID", 0},
-        {"HEARTBEAT", 0},
-        {"HELD", FA_COLUMN_RIGHT},
-        {"TYPES", FA_COLUMN_FLEXIBLE},
-        {"SERVICES", FA_COLUMN_FLEXIBLE},
-        {"STARTED", 0},
-        {"VERSION", FA_COLUMN_FLEXIBLE},
-        {"HOST", FA_COLUMN_FLEXIBLE},
-        {"LEADER", 0},
-    };
-    struct fa_table table;
-
-    if (workers->count == 0) {
-        fa_cli_note(cli, "No worker has registered.");
-        return;
-    }
-    fa_table_init(&table, columns, FA_COUNT(columns));
-    for (size_t i = 0; i < workers->count; i++)
-        add_worker(&table, &workers->items[i]);
-    fa_table_print(&table, cli, 0);
-    fa_table_finish(&table);
-}
+static const struct fa_list_view worker_view = {
+    .shape = &fa_shape_workers,
+    .none = "No worker has registered.",
+    .columns = {{"ID", 0},
+                {"HEARTBEAT", 0},
+                {"HELD", FA_COLUMN_RIGHT},
+                {"TYPES", FA_COLUMN_FLEXIBLE},
+                {"SERVICES", FA_COLUMN_FLEXIBLE},
+                {"STARTED", 0},
+                {"VERSION", FA_COLUMN_FLEXIBLE},
+                {"HOST", FA_COLUMN_FLEXIBLE},
+                {"LEADER", 0}},
+    .add_row = add_worker,
+};
 
 int fa_verb_worker_list(struct fa_cli *cli)
 {
     struct fa_op op = {.kind = FA_OP_WORKER_LIST, .id = cli->arg_count > 0 ? cli->args[0] : NULL};
-    struct fa_out_list list;
-    int code = fa_cli_run(cli, &op);
 
-    if (code != FA_EXIT_OK)
-        return code;
-    if (cli->format == FA_CLI_TABLE) {
-        print_worker_table(cli, op.workers);
-        return code;
-    }
-    fa_out_list_begin(cli, &list, op.id ? NULL : "items");
-    for (size_t i = 0; i < op.workers->count; i++)
-        fa_wire_put_worker(fa_out_list_item(&list), &op.workers->items[i]);
-    fa_out_list_end(&list);
-    return code;
+    return fa_list_items(cli, &op, &worker_view, op.id != NULL);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -560,7 +475,6 @@ static void print_stats_table(struct fa_cli *cli, const struct faina_stats *stat
 int fa_verb_stats(struct fa_cli *cli)
 {
     struct fa_op op = {.kind = FA_OP_STATS};
-    struct fa_out_json json;
     int code;
 
     op.name.ns = cli->ns;
@@ -571,8 +485,6 @@ int fa_verb_stats(struct fa_cli *cli)
         print_stats_table(cli, op.stats);
         return code;
     }
-    fa_out_json_begin(cli, &json);
-    fa_wire_put_stats(&json.writer, op.stats);
-    fa_out_json_end(cli, &json);
+    fa_out_shape(cli, &fa_shape_stats, op.stats);
     return code;
 }

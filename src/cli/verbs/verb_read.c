@@ -312,10 +312,7 @@ int fa_verb_explain(struct fa_cli *cli)
     if (code != FA_EXIT_OK)
         return code;
     if (cli->format != FA_CLI_TABLE) {
-        struct fa_out_json json;
-        fa_out_json_begin(cli, &json);
-        fa_wire_put_explanation(&json.writer, op.explanation);
-        fa_out_json_end(cli, &json);
+        fa_out_shape(cli, &fa_shape_explanation, op.explanation);
         return code;
     }
     print_sentence(cli, op.explanation->summary);

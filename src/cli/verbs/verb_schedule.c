@@ -42,8 +42,6 @@ static const char *jitter_text(struct fa_arena *arena, int64_t ms)
 
 static void print_job(struct fa_cli *cli, const struct fa_cron_job *job)
 {
-    struct fa_out_json json;
-
     if (cli->format == FA_CLI_TABLE) {
         fa_record_line(cli, "name", FA_PLAIN, job->name);
         fa_record_line(cli, "namespace", FA_PLAIN, job->ns);
@@ -59,56 +57,38 @@ static void print_job(struct fa_cli *cli, const struct fa_cron_job *job)
         fa_record_line(cli, "problem", FA_RED, job->problem);
         return;
     }
-    fa_out_json_begin(cli, &json);
-    fa_shape_put(&json.writer, &fa_shape_cron, job);
-    fa_out_json_end(cli, &json);
+    fa_out_shape(cli, &fa_shape_cron, job);
 }
 
-static void print_table(struct fa_cli *cli, const struct fa_cron_jobs *jobs)
+static void add_row(struct fa_table *table, const void *item)
 {
-    static const struct fa_column columns[] = {
-        {"NAME", 0},
-        {"SCHEDULE", 0},
-        {"ZONE", 0},
-        {"NEXT", 0},
-        {"LAST", 0},
-        {"TASK", FA_COLUMN_FLEXIBLE},
-        {"PROBLEM", FA_COLUMN_FLEXIBLE},
-    };
+    const struct fa_cron_job *job = item;
     int64_t now_us = fa_clock_now_us();
-    struct fa_table table;
 
-    if (jobs->count == 0) {
-        fa_cli_note(cli, "No schedules.");
-        return;
-    }
-    fa_table_init(&table, columns, FA_COUNT(columns));
-    for (size_t i = 0; i < jobs->count; i++) {
-        const struct fa_cron_job *job = &jobs->items[i];
-
-        fa_table_add(&table, FA_PLAIN, job->name);
-        fa_table_add(&table, FA_PLAIN, job->schedule);
-        fa_table_add(&table, FA_PLAIN, job->timezone);
-        if (job->is_paused)
-            fa_table_add(&table, FA_YELLOW, "paused");
-        else
-            fa_table_add(&table, FA_PLAIN, fa_text_due(&table.arena, job->next_us, now_us));
-        fa_table_add(&table, FA_PLAIN, fa_text_age(&table.arena, job->last_us, now_us));
-        fa_table_add(&table, FA_PLAIN, job->task);
-        fa_table_add(&table, FA_RED, job->problem);
-    }
-    fa_table_print(&table, cli, 0);
-    fa_table_finish(&table);
+    fa_table_add(table, FA_PLAIN, job->name);
+    fa_table_add(table, FA_PLAIN, job->schedule);
+    fa_table_add(table, FA_PLAIN, job->timezone);
+    if (job->is_paused)
+        fa_table_add(table, FA_YELLOW, "paused");
+    else
+        fa_table_add(table, FA_PLAIN, fa_text_due(&table->arena, job->next_us, now_us));
+    fa_table_add(table, FA_PLAIN, fa_text_age(&table->arena, job->last_us, now_us));
+    fa_table_add(table, FA_PLAIN, job->task);
+    fa_table_add(table, FA_RED, job->problem);
 }
 
-static void print_jobs(struct fa_cli *cli, const struct fa_cron_jobs *jobs)
-{
-    struct fa_out_json json;
-
-    fa_out_json_begin(cli, &json);
-    fa_shape_put(&json.writer, &fa_shape_crons, jobs);
-    fa_out_json_end(cli, &json);
-}
+static const struct fa_list_view job_view = {
+    .shape = &fa_shape_crons,
+    .none = "No schedules.",
+    .columns = {{"NAME", 0},
+                {"SCHEDULE", 0},
+                {"ZONE", 0},
+                {"NEXT", 0},
+                {"LAST", 0},
+                {"TASK", FA_COLUMN_FLEXIBLE},
+                {"PROBLEM", FA_COLUMN_FLEXIBLE}},
+    .add_row = add_row,
+};
 
 int fa_verb_cron_ls(struct fa_cli *cli)
 {
@@ -116,16 +96,11 @@ int fa_verb_cron_ls(struct fa_cli *cli)
     int code;
 
     op.name.ns = cli->ns;
+    if (!op.id || cli->format != FA_CLI_TABLE)
+        return fa_list_items(cli, &op, &job_view, op.id != NULL);
     code = fa_cli_run(cli, &op);
-    if (code != FA_EXIT_OK)
-        return code;
-    if (!op.id && cli->format == FA_CLI_TABLE)
-        print_table(cli, op.crons);
-    else if (!op.id && cli->format == FA_CLI_JSON)
-        print_jobs(cli, op.crons);
-    else
-        for (size_t i = 0; i < op.crons->count; i++)
-            print_job(cli, &op.crons->items[i]);
+    if (code == FA_EXIT_OK)
+        print_job(cli, &op.crons->items[0]);
     return code;
 }
 
@@ -235,22 +210,12 @@ int fa_verb_cron_set(struct fa_cli *cli)
 int fa_verb_cron_rm(struct fa_cli *cli)
 {
     struct fa_op *ops = fa_arena_zero(&cli->arena, cli->arg_count, sizeof(*ops));
-    int code = fa_cli_open(cli);
 
-    if (code != FA_EXIT_OK)
-        return code;
     for (size_t i = 0; i < cli->arg_count; i++) {
-        ops[i] =
-            (struct fa_op){.kind = FA_OP_CRON_REMOVE, .id = cli->args[i], .arena = &cli->arena};
+        ops[i] = (struct fa_op){.kind = FA_OP_CRON_REMOVE, .id = cli->args[i]};
         ops[i].name.ns = cli->ns;
     }
-    fa_service_run(cli->service, ops, cli->arg_count);
-    for (size_t i = 0; cli->format == FA_CLI_TABLE && i < cli->arg_count; i++)
-        if (ops[i].code == FAINA_OK)
-            fa_outf(cli, "removed schedule %s\n", cli->args[i]);
-    if (cli->format != FA_CLI_TABLE && fa_cli_count_done(ops, cli->arg_count) > 0)
-        fa_outf(cli, "{\"deleted\":%zu}\n", fa_cli_count_done(ops, cli->arg_count));
-    return fa_cli_fail_refused(cli, ops, cli->arg_count);
+    return fa_cli_remove(cli, ops, "removed schedule");
 }
 
 /* Reads the schedule and writes it with the new `paused`. Retries when it was changed between the

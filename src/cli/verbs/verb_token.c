@@ -132,54 +132,37 @@ static const char *scopes_text(struct fa_arena *arena, unsigned scopes)
     return text;
 }
 
-static void print_table(struct fa_cli *cli, const struct fa_tokens *tokens)
+static void add_row(struct fa_table *table, const void *item)
 {
-    static const struct fa_column columns[] = {
-        {"ID", 0},      {"NAME", FA_COLUMN_FLEXIBLE},
-        {"SCOPES", 0},  {"NAMESPACES", FA_COLUMN_FLEXIBLE},
-        {"EXPIRES", 0},
-    };
-    struct fa_table table;
+    const struct fa_token *token = item;
+    bool has_ended = is_expired(token);
+    char time[FA_TIME_SIZE] = "never";
 
-    if (tokens->count == 0) {
-        fa_cli_note(cli, "No tokens.");
-        return;
-    }
-    fa_table_init(&table, columns, FA_COUNT(columns));
-    for (size_t i = 0; i < tokens->count; i++) {
-        const struct fa_token *token = &tokens->items[i];
-        bool has_ended = is_expired(token);
-        char time[FA_TIME_SIZE] = "never";
-
-        if (token->expires_us != 0)
-            fa_time_format(token->expires_us, time);
-        fa_table_add(&table, FA_PLAIN, token->id);
-        fa_table_add(&table, FA_PLAIN, token->name);
-        fa_table_add(&table, FA_PLAIN, scopes_text(&table.arena, token->scopes));
-        fa_table_add(&table, FA_PLAIN, token->namespaces ? token->namespaces : "all");
-        fa_table_add(&table, has_ended ? FA_RED : FA_PLAIN, has_ended ? "expired" : time);
-    }
-    fa_table_print(&table, cli, 0);
-    fa_table_finish(&table);
+    if (token->expires_us != 0)
+        fa_time_format(token->expires_us, time);
+    fa_table_add(table, FA_PLAIN, token->id);
+    fa_table_add(table, FA_PLAIN, token->name);
+    fa_table_add(table, FA_PLAIN, scopes_text(&table->arena, token->scopes));
+    fa_table_add(table, FA_PLAIN, token->namespaces ? token->namespaces : "all");
+    fa_table_add(table, has_ended ? FA_RED : FA_PLAIN, has_ended ? "expired" : time);
 }
+
+static const struct fa_list_view token_view = {
+    .shape = &fa_shape_tokens,
+    .none = "No tokens.",
+    .columns = {{"ID", 0},
+                {"NAME", FA_COLUMN_FLEXIBLE},
+                {"SCOPES", 0},
+                {"NAMESPACES", FA_COLUMN_FLEXIBLE},
+                {"EXPIRES", 0}},
+    .add_row = add_row,
+};
 
 int fa_verb_token_ls(struct fa_cli *cli)
 {
     struct fa_op op = {.kind = FA_OP_TOKEN_LIST};
-    struct fa_out_list list;
-    int code = fa_cli_run(cli, &op);
 
-    if (code != FA_EXIT_OK)
-        return code;
-    if (cli->format == FA_CLI_TABLE) {
-        print_table(cli, op.tokens);
-        return code;
-    }
-    fa_out_list_begin(cli, &list, "items");
-    for (size_t i = 0; i < op.tokens->count; i++)
-        fa_token_put(fa_out_list_item(&list), &op.tokens->items[i], NULL);
-    fa_out_list_end(&list);
-    return code;
+    return fa_list_items(cli, &op, &token_view, false);
 }
 
 int fa_verb_token_revoke(struct fa_cli *cli)

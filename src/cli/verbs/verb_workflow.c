@@ -17,7 +17,6 @@ int fa_verb_emit(struct fa_cli *cli)
 {
     struct faina_emit event = {.ns = cli->ns, .type = cli->args[0], .id = fa_flag(cli, "id")};
     struct fa_op op = {.kind = FA_OP_EMIT, .emit = &event};
-    struct fa_out_json json;
     int code = fa_arg_json(cli, 1, "data", &event.data);
 
     if (code == FA_EXIT_OK)
@@ -25,9 +24,7 @@ int fa_verb_emit(struct fa_cli *cli)
     if (code != FA_EXIT_OK)
         return code;
     if (cli->format != FA_CLI_TABLE) {
-        fa_out_json_begin(cli, &json);
-        fa_wire_put_emitted(&json.writer, op.emitted);
-        fa_out_json_end(cli, &json);
+        fa_out_shape(cli, &fa_shape_emitted, op.emitted);
     } else {
         for (size_t i = 0; i < op.emitted->count; i++)
             fa_outf(cli, "%s\n", op.emitted->tasks[i]);
@@ -143,50 +140,42 @@ int fa_verb_workflow_apply(struct fa_cli *cli)
     return fa_cli_fail_refused(cli, ops, cli->arg_count);
 }
 
-static void print_workflows_table(struct fa_cli *cli, const struct fa_stored_workflows *workflows)
+static void add_workflow(struct fa_table *table, const void *item)
 {
-    static const struct fa_column columns[] = {
-        {"NAME", 0},
-        {"NAMESPACE", 0},
-        {"VERSION", FA_COLUMN_RIGHT},
-        {"ENABLED", 0},
-        {"TRIGGERS", FA_COLUMN_RIGHT},
-        {"JOINS", FA_COLUMN_RIGHT},
-        {"CHANGED", 0},
-    };
-    struct fa_table table;
+    const struct fa_stored_workflow *stored = item;
+    const struct fa_workflow *workflow = fa_workflow_of(&table->arena, stored);
+    char time[FA_TIME_SIZE];
 
-    if (workflows->count == 0) {
-        fa_cli_note(cli, "No workflows.");
-        return;
-    }
-    fa_table_init(&table, columns, FA_COUNT(columns));
-    for (size_t i = 0; i < workflows->count; i++) {
-        const struct fa_stored_workflow *stored = &workflows->items[i];
-        const struct fa_workflow *workflow = fa_workflow_of(cli, stored);
-        char time[FA_TIME_SIZE];
-
-        fa_time_format(stored->updated_us, time);
-        fa_table_add(&table, FA_PLAIN, stored->name);
-        fa_table_add(&table, FA_PLAIN, stored->ns);
-        fa_table_addf(&table, "%lld", (long long)stored->version);
-        fa_table_add(&table, stored->is_enabled ? FA_GREEN : FA_DIM,
-                     stored->is_enabled ? "yes" : "no");
-        fa_table_addf(&table, "%zu", workflow ? workflow->trigger_count : 0);
-        fa_table_addf(&table, "%zu", workflow ? workflow->join_count : 0);
-        fa_table_add(&table, FA_DIM, time);
-    }
-    fa_table_print(&table, cli, 0);
-    fa_table_finish(&table);
+    fa_time_format(stored->updated_us, time);
+    fa_table_add(table, FA_PLAIN, stored->name);
+    fa_table_add(table, FA_PLAIN, stored->ns);
+    fa_table_addf(table, "%lld", (long long)stored->version);
+    fa_table_add(table, stored->is_enabled ? FA_GREEN : FA_DIM, stored->is_enabled ? "yes" : "no");
+    fa_table_addf(table, "%zu", workflow ? workflow->trigger_count : 0);
+    fa_table_addf(table, "%zu", workflow ? workflow->join_count : 0);
+    fa_table_add(table, FA_DIM, time);
 }
 
-const struct fa_workflow *fa_workflow_of(struct fa_cli *cli,
+static const struct fa_list_view workflow_view = {
+    .shape = &fa_shape_workflows,
+    .none = "No workflows.",
+    .columns = {{"NAME", 0},
+                {"NAMESPACE", 0},
+                {"VERSION", FA_COLUMN_RIGHT},
+                {"ENABLED", 0},
+                {"TRIGGERS", FA_COLUMN_RIGHT},
+                {"JOINS", FA_COLUMN_RIGHT},
+                {"CHANGED", 0}},
+    .add_row = add_workflow,
+};
+
+const struct fa_workflow *fa_workflow_of(struct fa_arena *arena,
                                          const struct fa_stored_workflow *stored)
 {
     const struct fa_workflow *workflow = NULL;
     struct fa_mistakes mistakes = {0};
 
-    if (fa_workflow_read(fa_str(stored->definition), FA_WORKFLOW_JSON, NULL, &cli->arena, &workflow,
+    if (fa_workflow_read(fa_str(stored->definition), FA_WORKFLOW_JSON, NULL, arena, &workflow,
                          &mistakes, NULL) != FAINA_OK)
         return NULL;
     return workflow;
@@ -195,20 +184,8 @@ const struct fa_workflow *fa_workflow_of(struct fa_cli *cli,
 int fa_verb_workflow_ls(struct fa_cli *cli)
 {
     struct fa_op op = {.kind = FA_OP_WORKFLOW_LIST, .workflow = {.ns = cli->ns}};
-    struct fa_out_list list;
-    int code = fa_cli_run(cli, &op);
 
-    if (code != FA_EXIT_OK)
-        return code;
-    if (cli->format == FA_CLI_TABLE) {
-        print_workflows_table(cli, op.workflows);
-        return code;
-    }
-    fa_out_list_begin(cli, &list, "items");
-    for (size_t i = 0; i < op.workflows->count; i++)
-        fa_wire_put_workflow(fa_out_list_item(&list), &op.workflows->items[i]);
-    fa_out_list_end(&list);
-    return code;
+    return fa_list_items(cli, &op, &workflow_view, false);
 }
 
 int fa_verb_workflow_get(struct fa_cli *cli)
@@ -229,8 +206,8 @@ int fa_verb_workflow_get(struct fa_cli *cli)
     return code;
 }
 
-/* Runs one operation for each name. A refused one doesn't stop the others. */
-static struct fa_op *run_for_each(struct fa_cli *cli, enum fa_op_kind kind, bool is_on)
+/* An operation for each name. A refused one doesn't stop the others. */
+static struct fa_op *make_ops(struct fa_cli *cli, enum fa_op_kind kind, bool is_on)
 {
     struct fa_op *ops = fa_arena_zero(&cli->arena, cli->arg_count + 1, sizeof(*ops));
 
@@ -240,24 +217,12 @@ static struct fa_op *run_for_each(struct fa_cli *cli, enum fa_op_kind kind, bool
             .workflow = {.ns = cli->ns, .name = cli->args[i], .enable = is_on},
             .arena = &cli->arena,
         };
-    fa_service_run(cli->service, ops, cli->arg_count);
     return ops;
 }
 
 int fa_verb_workflow_rm(struct fa_cli *cli)
 {
-    struct fa_op *ops;
-    int code = fa_cli_open(cli);
-
-    if (code != FA_EXIT_OK)
-        return code;
-    ops = run_for_each(cli, FA_OP_WORKFLOW_REMOVE, false);
-    for (size_t i = 0; cli->format == FA_CLI_TABLE && i < cli->arg_count; i++)
-        if (ops[i].code == FAINA_OK)
-            fa_outf(cli, "removed workflow %s\n", cli->args[i]);
-    if (cli->format != FA_CLI_TABLE && fa_cli_count_done(ops, cli->arg_count) > 0)
-        fa_outf(cli, "{\"deleted\":%zu}\n", fa_cli_count_done(ops, cli->arg_count));
-    return fa_cli_fail_refused(cli, ops, cli->arg_count);
+    return fa_cli_remove(cli, make_ops(cli, FA_OP_WORKFLOW_REMOVE, false), "removed workflow");
 }
 
 static int set_enabled(struct fa_cli *cli, bool is_on)
@@ -267,7 +232,8 @@ static int set_enabled(struct fa_cli *cli, bool is_on)
 
     if (code != FA_EXIT_OK)
         return code;
-    ops = run_for_each(cli, FA_OP_WORKFLOW_ENABLE, is_on);
+    ops = make_ops(cli, FA_OP_WORKFLOW_ENABLE, is_on);
+    fa_service_run(cli->service, ops, cli->arg_count);
     for (size_t i = 0; cli->format == FA_CLI_TABLE && i < cli->arg_count; i++)
         if (ops[i].code == FAINA_OK)
             fa_outf(cli, "%s workflow %s\n", is_on ? "enabled" : "disabled", cli->args[i]);
@@ -290,33 +256,29 @@ int fa_verb_workflow_disable(struct fa_cli *cli)
  * Joins
  */
 
-static void print_joins_table(struct fa_cli *cli, const struct fa_join_states *joins)
+static void add_join(struct fa_table *table, const void *item)
 {
-    static const struct fa_column columns[] = {
-        {"KEY", 0},  {"WORKFLOW", 0},
-        {"JOIN", 0}, {"ROUND", FA_COLUMN_RIGHT},
-        {"LAST", 0}, {"MEMBERS", FA_COLUMN_FLEXIBLE},
-    };
-    struct fa_table table;
+    const struct fa_join_state *state = item;
 
-    if (joins->count == 0) {
-        fa_cli_note(cli, "No joins in progress.");
-        return;
-    }
-    fa_table_init(&table, columns, FA_COUNT(columns));
-    for (size_t i = 0; i < joins->count; i++) {
-        const struct fa_join_state *state = &joins->items[i];
-
-        fa_table_add(&table, FA_PLAIN, state->key);
-        fa_table_add(&table, FA_PLAIN, state->workflow);
-        fa_table_add(&table, FA_PLAIN, state->name);
-        fa_table_addf(&table, "%lld", (long long)state->round);
-        fa_table_add(&table, FA_PLAIN, state->last_outcome);
-        fa_table_add(&table, FA_PLAIN, state->members);
-    }
-    fa_table_print(&table, cli, 0);
-    fa_table_finish(&table);
+    fa_table_add(table, FA_PLAIN, state->key);
+    fa_table_add(table, FA_PLAIN, state->workflow);
+    fa_table_add(table, FA_PLAIN, state->name);
+    fa_table_addf(table, "%lld", (long long)state->round);
+    fa_table_add(table, FA_PLAIN, state->last_outcome);
+    fa_table_add(table, FA_PLAIN, state->members);
 }
+
+static const struct fa_list_view join_view = {
+    .shape = &fa_shape_joins,
+    .none = "No joins in progress.",
+    .columns = {{"KEY", 0},
+                {"WORKFLOW", 0},
+                {"JOIN", 0},
+                {"ROUND", FA_COLUMN_RIGHT},
+                {"LAST", 0},
+                {"MEMBERS", FA_COLUMN_FLEXIBLE}},
+    .add_row = add_join,
+};
 
 /* The joins of all pages. */
 static int find_joins(struct fa_cli *cli, struct fa_join_states *out)
@@ -348,18 +310,9 @@ static int find_joins(struct fa_cli *cli, struct fa_join_states *out)
 int fa_verb_workflow_joins(struct fa_cli *cli)
 {
     struct fa_join_states joins = {0};
-    struct fa_out_list list;
     int code = find_joins(cli, &joins);
 
-    if (code != FA_EXIT_OK)
-        return code;
-    if (cli->format == FA_CLI_TABLE) {
-        print_joins_table(cli, &joins);
-        return code;
-    }
-    fa_out_list_begin(cli, &list, "items");
-    for (size_t i = 0; i < joins.count; i++)
-        fa_wire_put_join(fa_out_list_item(&list), &joins.items[i]);
-    fa_out_list_end(&list);
+    if (code == FA_EXIT_OK)
+        fa_print_list(cli, &join_view, &joins, false);
     return code;
 }

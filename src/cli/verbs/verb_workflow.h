@@ -11,7 +11,7 @@
 FA_MUST_CHECK int fa_workflow_load(struct fa_cli *cli, const char *file, struct fa_bytes *text,
                                    bool *is_yaml, const struct fa_workflow **out);
 /* Parses a stored definition; NULL when it is invalid. */
-const struct fa_workflow *fa_workflow_of(struct fa_cli *cli,
+const struct fa_workflow *fa_workflow_of(struct fa_arena *arena,
                                          const struct fa_stored_workflow *stored);
 
 /* The rounds that a join would have had with the ended tasks since then. */

@@ -374,7 +374,7 @@ static void print_reasons_json(struct fa_cli *cli, const struct fa_emitted_event
     fa_out_json_begin(cli, &json);
     fa_json_begin_object(w);
     fa_json_key(w, "event");
-    fa_wire_put_emitted_event(w, event);
+    fa_shape_put(w, &fa_shape_emitted_event, event);
     fa_json_key(w, "triggers");
     fa_json_begin_array(w);
     for (size_t i = 0; i < count; i++) {
@@ -403,7 +403,7 @@ static size_t find_reasons(struct fa_cli *cli, const struct fa_stored_workflows 
     *out = NULL;
     fa_match_data_init(&data, fa_str(event->data));
     for (size_t i = 0; i < stored->count; i++) {
-        const struct fa_workflow *workflow = fa_workflow_of(cli, &stored->items[i]);
+        const struct fa_workflow *workflow = fa_workflow_of(&cli->arena, &stored->items[i]);
 
         for (size_t k = 0; workflow && k < workflow->trigger_count; k++) {
             const struct fa_workflow_trigger *trigger = &workflow->triggers[k];

@@ -183,6 +183,11 @@ void fa_response_end(struct fa_request *req);
 /* The same for {"items": [...], "nextCursor": ...}; next_cursor NULL: it was the last page. */
 struct fa_json_writer *fa_response_items_begin(struct fa_request *req);
 void fa_response_items_end(struct fa_request *req, const char *next_cursor);
+/* After a run: the refusal, or the operation's answer by its table. */
+void fa_respond_answer(struct fa_request *req, int status, const struct fa_shape *shape);
+/* The same for a list that was read in part (fa_op.part), and for the only item of a list. */
+void fa_respond_items(struct fa_request *req, const struct fa_shape *list);
+void fa_respond_only_item(struct fa_request *req, const struct fa_shape *list);
 /* After a run that removes something: 204. */
 void fa_respond_removed(struct fa_request *req);
 /* The ETag of the response. */

@@ -114,6 +114,39 @@ void fa_response_items_end(struct fa_request *req, const char *next_cursor)
     fa_response_end(req);
 }
 
+void fa_respond_answer(struct fa_request *req, int status, const struct fa_shape *shape)
+{
+    if (fa_request_refused(req))
+        return;
+    fa_shape_put(fa_response_begin(req, status), shape, req->posted.ops[0].answer);
+    fa_response_end(req);
+}
+
+void fa_respond_items(struct fa_request *req, const struct fa_shape *list)
+{
+    struct fa_json_writer *w;
+
+    if (fa_request_refused(req))
+        return;
+    w = fa_response_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_shape_put_members(w, list, req->posted.ops[0].answer);
+    fa_json_set_str(w, "nextCursor", req->posted.ops[0].next_cursor);
+    fa_json_end_object(w);
+    fa_response_end(req);
+}
+
+void fa_respond_only_item(struct fa_request *req, const struct fa_shape *list)
+{
+    struct fa_shape_items items;
+
+    if (fa_request_refused(req))
+        return;
+    items = fa_shape_items(list, req->posted.ops[0].answer);
+    fa_shape_put(fa_response_begin(req, 200), items.shape, items.at);
+    fa_response_end(req);
+}
+
 void fa_respond_removed(struct fa_request *req)
 {
     if (!fa_request_refused(req))

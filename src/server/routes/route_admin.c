@@ -16,15 +16,7 @@
 
 static void after_resources(struct fa_request *req)
 {
-    const struct faina_resources *resources = req->posted.ops[0].resources;
-    struct fa_json_writer *w;
-
-    if (fa_request_refused(req))
-        return;
-    w = fa_response_items_begin(req);
-    for (size_t i = 0; i < resources->count; i++)
-        fa_wire_put_resource(w, &resources->items[i]);
-    fa_response_items_end(req, req->posted.ops[0].next_cursor);
+    fa_respond_items(req, &fa_shape_resources);
 }
 
 void fa_handle_resources(struct fa_request *req)
@@ -35,10 +27,7 @@ void fa_handle_resources(struct fa_request *req)
 
 static void after_resource(struct fa_request *req)
 {
-    if (fa_request_refused(req))
-        return;
-    fa_wire_put_resource(fa_response_begin(req, 200), &req->posted.ops[0].resources->items[0]);
-    fa_response_end(req);
+    fa_respond_only_item(req, &fa_shape_resources);
 }
 
 void fa_handle_resource(struct fa_request *req)
@@ -122,15 +111,7 @@ void fa_handle_broker_put(struct fa_request *req)
 
 static void after_teams(struct fa_request *req)
 {
-    const struct faina_teams *teams = req->posted.ops[0].teams;
-    struct fa_json_writer *w;
-
-    if (fa_request_refused(req))
-        return;
-    w = fa_response_items_begin(req);
-    for (size_t i = 0; i < teams->count; i++)
-        fa_wire_put_team(w, &teams->items[i]);
-    fa_response_items_end(req, req->posted.ops[0].next_cursor);
+    fa_respond_items(req, &fa_shape_teams);
 }
 
 void fa_handle_teams(struct fa_request *req)
@@ -144,19 +125,9 @@ void fa_handle_teams(struct fa_request *req)
         fa_request_run(req, after_teams);
 }
 
-static const struct faina_team *found_team(struct fa_request *req)
-{
-    return fa_request_refused(req) ? NULL : &req->posted.ops[0].teams->items[0];
-}
-
 static void after_team(struct fa_request *req)
 {
-    const struct faina_team *team = found_team(req);
-
-    if (!team)
-        return;
-    fa_wire_put_team(fa_response_begin(req, 200), team);
-    fa_response_end(req);
+    fa_respond_only_item(req, &fa_shape_teams);
 }
 
 void fa_handle_team(struct fa_request *req)
@@ -179,7 +150,7 @@ static void after_team_post(struct fa_request *req)
     if (fa_request_refused(req))
         return;
     fa_response_header(req, "Location", fa_arena_printf(&req->arena, FA_API "/teams/%s", team->id));
-    fa_wire_put_team(fa_response_begin(req, 201), team);
+    fa_shape_put(fa_response_begin(req, 201), &fa_shape_team, team);
     fa_response_end(req);
 }
 
@@ -213,6 +184,7 @@ static void put_found_team(struct fa_request *req)
     const struct fa_op *found = &req->posted.ops[0];
     bool is_new = found->code == FAINA_NOT_FOUND;
     struct fa_team_body body = {0};
+    const struct faina_team *stored;
     struct faina_error err;
     struct faina_team *team;
 

@@ -17,15 +17,7 @@ static struct fa_op *make_op(struct fa_request *req, enum fa_op_kind kind)
 
 static void after_crons(struct fa_request *req)
 {
-    const struct fa_cron_jobs *jobs = req->posted.ops[0].crons;
-    struct fa_json_writer *w;
-
-    if (fa_request_refused(req))
-        return;
-    w = fa_response_items_begin(req);
-    for (size_t i = 0; i < jobs->count; i++)
-        fa_shape_put(w, &fa_shape_cron, &jobs->items[i]);
-    fa_response_items_end(req, req->posted.ops[0].next_cursor);
+    fa_respond_items(req, &fa_shape_crons);
 }
 
 void fa_handle_crons(struct fa_request *req)

@@ -326,10 +326,7 @@ void fa_handle_batch(struct fa_request *req)
 
 static void after_tasks(struct fa_request *req)
 {
-    if (fa_request_refused(req))
-        return;
-    fa_wire_put_tasks(fa_response_begin(req, 200), req->posted.ops[0].tasks);
-    fa_response_end(req);
+    fa_respond_answer(req, 200, &fa_shape_tasks);
 }
 
 /* team_id is an alias of teamId. */
@@ -426,7 +423,7 @@ void fa_handle_list(struct fa_request *req)
     op = fa_request_op(req, FA_OP_LIST);
     op->query = query;
     if (has_foreign_id(query) && fa_access_check(op, &op->error) == FAINA_OK) {
-        fa_wire_put_tasks(fa_response_begin(req, 200), &none);
+        fa_shape_put(fa_response_begin(req, 200), &fa_shape_tasks, &none);
         fa_response_end(req);
         return;
     }
@@ -522,10 +519,7 @@ void fa_handle_result(struct fa_request *req)
 
 static void after_explain(struct fa_request *req)
 {
-    if (fa_request_refused(req))
-        return;
-    fa_wire_put_explanation(fa_response_begin(req, 200), req->posted.ops[0].explanation);
-    fa_response_end(req);
+    fa_respond_answer(req, 200, &fa_shape_explanation);
 }
 
 void fa_handle_explain(struct fa_request *req)

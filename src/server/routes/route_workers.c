@@ -14,15 +14,7 @@
 
 static void after_workers(struct fa_request *req)
 {
-    const struct faina_workers *workers = req->posted.ops[0].workers;
-    struct fa_json_writer *w;
-
-    if (fa_request_refused(req))
-        return;
-    w = fa_response_items_begin(req);
-    for (size_t i = 0; i < workers->count; i++)
-        fa_wire_put_worker(w, &workers->items[i]);
-    fa_response_items_end(req, req->posted.ops[0].next_cursor);
+    fa_respond_items(req, &fa_shape_workers);
 }
 
 void fa_handle_workers(struct fa_request *req)
@@ -33,10 +25,7 @@ void fa_handle_workers(struct fa_request *req)
 
 static void after_worker(struct fa_request *req)
 {
-    if (fa_request_refused(req))
-        return;
-    fa_wire_put_worker(fa_response_begin(req, 200), &req->posted.ops[0].workers->items[0]);
-    fa_response_end(req);
+    fa_respond_only_item(req, &fa_shape_workers);
 }
 
 void fa_handle_worker(struct fa_request *req)
@@ -127,15 +116,7 @@ void fa_handle_worker_delete(struct fa_request *req)
 
 static void after_tokens(struct fa_request *req)
 {
-    const struct fa_tokens *tokens = req->posted.ops[0].tokens;
-    struct fa_json_writer *w;
-
-    if (fa_request_refused(req))
-        return;
-    w = fa_response_items_begin(req);
-    for (size_t i = 0; i < tokens->count; i++)
-        fa_token_put(w, &tokens->items[i], NULL);
-    fa_response_items_end(req, req->posted.ops[0].next_cursor);
+    fa_respond_items(req, &fa_shape_tokens);
 }
 
 void fa_handle_tokens(struct fa_request *req)

@@ -15,10 +15,7 @@
 
 static void after_emit(struct fa_request *req)
 {
-    if (fa_request_refused(req))
-        return;
-    fa_wire_put_emitted(fa_response_begin(req, 200), req->posted.ops[0].emitted);
-    fa_response_end(req);
+    fa_respond_answer(req, 200, &fa_shape_emitted);
 }
 
 void fa_handle_emit(struct fa_request *req)
@@ -34,15 +31,7 @@ void fa_handle_emit(struct fa_request *req)
 
 static void after_emitted_events(struct fa_request *req)
 {
-    const struct fa_emitted_events *emitted_events = req->posted.ops[0].emitted_events;
-    struct fa_json_writer *w;
-
-    if (fa_request_refused(req))
-        return;
-    w = fa_response_items_begin(req);
-    for (size_t i = 0; i < emitted_events->count; i++)
-        fa_wire_put_emitted_event(w, &emitted_events->items[i]);
-    fa_response_items_end(req, emitted_events->next_cursor);
+    fa_respond_answer(req, 200, &fa_shape_emitted_events);
 }
 
 void fa_handle_emitted_events(struct fa_request *req)
@@ -63,11 +52,7 @@ void fa_handle_emitted_events(struct fa_request *req)
 
 static void after_emitted_event(struct fa_request *req)
 {
-    if (fa_request_refused(req))
-        return;
-    fa_wire_put_emitted_event(fa_response_begin(req, 200),
-                              &req->posted.ops[0].emitted_events->items[0]);
-    fa_response_end(req);
+    fa_respond_only_item(req, &fa_shape_emitted_events);
 }
 
 void fa_handle_emitted_event(struct fa_request *req)
@@ -86,15 +71,7 @@ void fa_handle_emitted_event(struct fa_request *req)
 
 static void after_workflows(struct fa_request *req)
 {
-    const struct fa_stored_workflows *workflows = req->posted.ops[0].workflows;
-    struct fa_json_writer *w;
-
-    if (fa_request_refused(req))
-        return;
-    w = fa_response_items_begin(req);
-    for (size_t i = 0; i < workflows->count; i++)
-        fa_wire_put_workflow(w, &workflows->items[i]);
-    fa_response_items_end(req, req->posted.ops[0].next_cursor);
+    fa_respond_items(req, &fa_shape_workflows);
 }
 
 /* An operation on a workflow (NULL: on all) of the request's namespace. */
@@ -253,15 +230,7 @@ void fa_handle_workflow_test(struct fa_request *req)
 
 static void after_joins(struct fa_request *req)
 {
-    const struct fa_join_states *joins = req->posted.ops[0].joins;
-    struct fa_json_writer *w;
-
-    if (fa_request_refused(req))
-        return;
-    w = fa_response_items_begin(req);
-    for (size_t i = 0; i < joins->count; i++)
-        fa_wire_put_join(w, &joins->items[i]);
-    fa_response_items_end(req, joins->next_cursor);
+    fa_respond_answer(req, 200, &fa_shape_joins);
 }
 
 void fa_handle_joins(struct fa_request *req)
