@@ -148,7 +148,7 @@ static void test_cron__bad_ones_change_nothing(struct fa_t *t)
         {{.name = "c", .schedule = NEVER_SOON, .task = "{\"type\":"}, "task", "task: "},
         {{.name = "c", .schedule = NEVER_SOON, .task = "[]"}, "task", "task: "},
         {{.name = "c", .schedule = NEVER_SOON, .task = "{\"typ\":\"a\"}"}, "task", "typ"},
-        {{.name = "c", .schedule = NEVER_SOON, .task = "{\"type\":\"a\",\"priority\":99999}"},
+        {{.name = "c", .schedule = NEVER_SOON, .task = "{\"type\":\"a\",\"priority\":3000000000}"},
          "task",
          "priority"},
         {{.name = "c", .schedule = NEVER_SOON, .task = "{\"idempotencyKey\":\"k\"}"},

@@ -323,10 +323,11 @@ def test_worker_list(cli):
     cli("claim", "-w", "host-1-a")
     now = int(time.time() * 1e6)
     with sqlite3.connect(cli.path("faina.db")) as db:
-        db.execute("INSERT INTO worker VALUES ('host-1-a', 'host', ?, ?, 4, '[\"mail\"]', '[]', "
-                   "'1.0', 0, NULL, NULL)", (now, now))
-        db.execute("INSERT INTO worker VALUES ('host-2-b', NULL, ?, ?, 0, NULL, NULL, NULL, 0, "
-                   "NULL, NULL)", (now, now + 1))
+        db.execute("INSERT INTO worker (id, hostname, started_us, last_heartbeat_us, pool_size, "
+                   "types, services, version, is_leader) "
+                   "VALUES ('host-1-a', 'host', ?, ?, 4, '[\"mail\"]', '[]', '1.0', 0)", (now, now))
+        db.execute("INSERT INTO worker (id, started_us, last_heartbeat_us, pool_size, "
+                   "is_leader) VALUES ('host-2-b', ?, ?, 0, 0)", (now, now + 1))
     db.close()
     items = cli("worker-list").json()["items"]
     equal([item["id"] for item in items], ["host-2-b", "host-1-a"])

@@ -112,11 +112,6 @@ def test_an_address_that_is_taken(place):
     is_true(f"can't listen on {address}" in done.stderr, done.stderr)
 
 
-def test_a_broker_is_not_spoken_to(place):
-    server = place.serve(env={"FAINA_BROKER": "amqp://host"})
-    is_true(any("supports no broker" in line for line in server.lines), server.lines)
-
-
 def test_tokens(place):
     server = place.serve()
     secret = good(place, "token", "create", "--scope", "read,submit", url="unix:faina.db.sock")

@@ -7,6 +7,7 @@
 #include "model/id.h"
 #include "model/limits.h"
 
+#include <strings.h>
 #include <time.h>
 
 /* ------------------------------------------------------------------------------------------
@@ -61,7 +62,7 @@ void fa_t_check_task(const struct faina_task *task)
           "%s: attempt %lld of %lld", task->id, (long long)task->attempts,
           (long long)task->max_attempts);
     for (size_t i = 1; i < task->resource_count; i++)
-        CHECK(strcmp(task->resources[i - 1], task->resources[i]) < 0,
+        CHECK(strcasecmp(task->resources[i - 1], task->resources[i]) < 0,
               "%s: resources are not sorted, or repeat: %s, %s", task->id, task->resources[i - 1],
               task->resources[i]);
     check_holder(task);

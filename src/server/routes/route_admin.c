@@ -170,12 +170,7 @@ void fa_handle_team_post(struct fa_request *req)
 
 static void after_team_put(struct fa_request *req)
 {
-    const struct fa_op *op = &req->posted.ops[0];
-
-    if (fa_request_refused(req))
-        return;
-    fa_wire_put_team(fa_response_begin(req, op->existing ? 200 : 201), op->team_answer);
-    fa_response_end(req);
+    fa_respond_answer(req, req->posted.ops[0].existing ? 200 : 201, &fa_shape_team);
 }
 
 /* The first operation has looked for the team, whose namespace decides who may change it. */
@@ -184,7 +179,6 @@ static void put_found_team(struct fa_request *req)
     const struct fa_op *found = &req->posted.ops[0];
     bool is_new = found->code == FAINA_NOT_FOUND;
     struct fa_team_body body = {0};
-    const struct faina_team *stored;
     struct faina_error err;
     struct faina_team *team;
 

@@ -89,6 +89,8 @@ static const struct {
     ROW(FA_EVENT_INPUTS_MAX, "tasks that one event makes together, in times the limit of `input`",
         COUNT),
     ROW(FA_EVENT_STEPS_MAX, "steps that all triggers take on one event", COUNT),
+    ROW(FA_OUTBOX_SIZE_MAX, "the largest limit of messages in the outbox (`faina broker on --limit`)",
+        COUNT),
     ROW(FA_EVENTS_KEEP_MS, "how long events are kept, unless `FAINA_EVENTS_KEEP` says otherwise",
         MS),
     ROW(FA_LOG_KEEP_MS, "how old a place in the stream of events may be", MS),
@@ -98,7 +100,11 @@ static const struct {
 
 static void put_count(char *out, size_t size, int64_t value)
 {
-    if (value >= 1000000)
+    if (value >= 1000000000)
+        snprintf(out, size, "%lld,%03lld,%03lld,%03lld", (long long)(value / 1000000000),
+                 (long long)(value / 1000000 % 1000), (long long)(value / 1000 % 1000),
+                 (long long)(value % 1000));
+    else if (value >= 1000000)
         snprintf(out, size, "%lld,%03lld,%03lld", (long long)(value / 1000000),
                  (long long)(value / 1000 % 1000), (long long)(value % 1000));
     else if (value >= 1000)

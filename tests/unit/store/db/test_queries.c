@@ -166,7 +166,7 @@ static void test_queries__the_right_index_is_used(void **state)
         {FA_SQL_COPY_READY, "SEARCH r USING PRIMARY KEY ((lane,rank,id)>(?,?,?))", true},
         {FA_SQL_READY_DELETE, "SEARCH ready USING PRIMARY KEY (lane=? AND rank=? AND id=?)", true},
         {FA_SQL_LANE_OF_NAMESPACE, "INDEX sqlite_autoindex_lane_1 (namespace=?)", true},
-        {FA_SQL_LANE_OF_TYPE, "INDEX sqlite_autoindex_lane_1 (namespace=? AND type=?)", true},
+        {FA_SQL_LANE_OF_TYPE, "INDEX lane_folded (namespace=? AND type=?)", true},
         {FA_SQL_READY_HEADS, "SEARCH ready USING PRIMARY KEY (lane>?)", true},
         {FA_SQL_READY_HEADS, "SEARCH r USING PRIMARY KEY (lane=?)", true},
         {FA_SQL_TALLY_BUSIEST, "SEARCH t USING PRIMARY KEY (lane=?)", false},

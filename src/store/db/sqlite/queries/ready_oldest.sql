@@ -2,7 +2,7 @@
 -- `ready`.
 WITH RECURSIVE head (lane, rank) AS (
     SELECT l.id, (SELECT min(rank) FROM ready WHERE lane = l.id)
-    FROM lane l
+    FROM lane l INDEXED BY lane_folded
     WHERE l.namespace = ?1 AND l.type = ?2 COLLATE NOCASE
     UNION ALL
     SELECT h.lane, (SELECT min(rank) FROM ready WHERE lane = h.lane AND rank > h.rank)
