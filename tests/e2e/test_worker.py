@@ -313,7 +313,8 @@ def test_the_log(cli):
     script(cli, "a", "echo 1")
     err = cli("worker", "--idle-exit", "100ms", "--worker", "me").err
     lines = [json.loads(line) for line in err.splitlines()]
-    equal(set(lines[0]), {"time", "level", "message"})
+    equal(set(lines[-1]), {"time", "level", "message"})
+    contains([line["message"] for line in lines], "using the engine")
     contains([line["message"] for line in lines], "worker me is ready")
     equal(cli("worker", "--idle-exit", "100ms", env={"FAINA_LOG": "error"}).err, "")
     shown = cli.on_terminal("worker", "--idle-exit", "100ms", "--worker", "me").plain()

@@ -71,8 +71,8 @@ def test_who_only_looks():
         place.faina("claim", first, "--worker", "w")
         place.faina("complete", first, "1", "--worker", "w")
         place.admin(f"CREATE ROLE {other} LOGIN PASSWORD 'secret'")
-        place.psql("INSERT INTO faina.worker (id, started_us, last_heartbeat_us, pool_size) "
-                   "VALUES ('w-1-1', 0, 0, 1); INSERT INTO faina.leader VALUES (true, 'w-1-2', 9, "
+        place.psql("INSERT INTO faina.worker (id, started_us, last_heartbeat_us, pool_size, node) "
+                   "VALUES ('w-1-1', 0, 0, 1, 'w-1-2'); INSERT INTO faina.leader VALUES (true, 'w-1-2', 9, "
                    "faina.clock_us() + 60000000, 'v') ON CONFLICT (one) DO UPDATE SET holder = "
                    "'w-1-2', until_us = excluded.until_us")
         place.psql(f"SELECT faina.grant_read('{other}')")

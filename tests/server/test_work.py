@@ -262,7 +262,8 @@ def test_heartbeats(place):
 
 def test_workers(place):
     server = place.serve()
-    equal(server("GET", "/workers", status=200).json(), {"items": [], "nextCursor": None})
+    [node] = server("GET", "/workers", status=200).json()["items"]
+    equal((node["isLeader"], node["poolSize"], node["types"]), (True, 0, []))
     equal(server("GET", "/workers/w", status=404).code(), "not_found")
     lost, cancelled, kept = [server.held()["id"] for _ in range(3)]
     server.act(cancelled, "cancel")
@@ -282,7 +283,8 @@ def test_workers(place):
     server("PUT", "/workers/w", {"leaseSeconds": "1h"}, 200)
     is_true(server("GET", "/tasks/" + kept, status=200).json()["leaseExpiresAt"] > lease)
     equal(server("GET", "/workers/w", status=200).json()["version"], "1.0")
-    equal(len(server("GET", "/workers", status=200).json()["items"]), 1)
+    equal({item["id"] for item in server("GET", "/workers", status=200).json()["items"]},
+          {"w", node["id"]})
     for body in ({"id": "other"}, {"poolSize": "x"}, {"x": 1}, {"tasks": 1}, [1]):
         equal(server("PUT", "/workers/w", body, 400).code(), "invalid_request", body)
     equal(server("PUT", "/workers/" + "x" * 256, {}, 400).code(), "invalid_worker_id")

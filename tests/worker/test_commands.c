@@ -329,7 +329,7 @@ static void test_commands__rubbish_on_descriptor_3(struct fa_t *t)
         {"echo '{\"progress\":\"x\"}' >&3", "from 0 to 100"},
         {"echo '{\"state\":1}' >&3", "state must be a string"},
         {"echo '{\"metadata\":[]}' >&3", "metadata"},
-        {"echo '{\"subtask\":{\"input\":1}}' >&3", "type"},
+        {"echo '{\"subtask\":{\"priority\":1}}' >&3", "type"},
         {"echo '{\"subtask\":{\"type\":\"a\",\"status\":\"x\"}}' >&3", "set by the engine"},
         {"echo '{\"background\":1}' >&3", "background must be an object"},
         {"echo '{\"background\":{\"timeout\":\"soon\"}}' >&3", "background.timeout"},

@@ -121,14 +121,14 @@ static void test_pool__outcomes(struct fa_t *t)
 static enum faina_outcome bad_calls(struct faina_context *context, void *user)
 {
     struct faina_error err;
-    struct faina_submit nameless = {.input = "1"};
+    struct faina_submit empty = {0};
     struct faina_failure mute = {0};
 
     (void)user;
     CHECK_INT(faina_context_output(context, "{", &err), FAINA_INVALID_REQUEST);
     CHECK_INT(faina_context_error(context, &mute, &err), FAINA_INVALID_REQUEST);
     CHECK_INT(faina_context_error(context, NULL, NULL), FAINA_INVALID_REQUEST);
-    CHECK_INT(faina_context_subtask(context, &nameless, &err), FAINA_INVALID_TASK);
+    CHECK_INT(faina_context_subtask(context, &empty, &err), FAINA_INVALID_TASK);
     CHECK_INT(faina_context_subtask(context, NULL, NULL), FAINA_INVALID_REQUEST);
     CHECK_INT(faina_context_metadata(context, "[]", &err), FAINA_INVALID_REQUEST);
     faina_context_progress(context, 101, NULL);

@@ -271,13 +271,13 @@ int fa_verb_worker(struct fa_cli *cli)
     code = fa_cli_open(cli);
     if (code != FA_EXIT_OK)
         return code;
-    fa_cli_log_source(cli, &worker.log);
-    fa_cli_log_durability(&worker.log, cli->service);
     fa_error_clear(&err);
     if (begin(cli, &worker, &err) != FAINA_OK) {
         end(&worker);
         return fa_cli_fail(cli, &err);
     }
+    fa_cli_log_source(cli, &worker.log);
+    fa_cli_log_durability(&worker.log, cli->service);
     fa_report(&worker.config.log, FA_LOG_INFO, "worker %s is ready",
               fa_pool_worker(fa_runtime_pool(worker.runtime)));
     has_signal = wait_for_end(&worker, &signals) != 0;

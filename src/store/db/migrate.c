@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #define MIGRATIONS_MAX 256
+#define TRIES_MAX 10 /* of a migration that other nodes are in the way of */
 
 struct seen {
     const struct fa_db_ops *ops;
@@ -72,8 +73,8 @@ static enum faina_code apply(struct fa_db *db, const struct fa_migration *step, 
 }
 
 /* All steps in one transaction: opening a new file costs one flush, and G1 holds all the more. */
-static enum faina_code migrate(struct fa_db *db, int64_t now_us, bool for_copy, bool must_exist,
-                               struct faina_error *err)
+static enum faina_code try_to_migrate(struct fa_db *db, int64_t now_us, bool for_copy,
+                                      bool must_exist, struct faina_error *err)
 {
     struct seen seen = {.ops = db->ops, .for_copy = for_copy};
     enum faina_code code;
@@ -93,6 +94,17 @@ static enum faina_code migrate(struct fa_db *db, int64_t now_us, bool for_copy, 
     if (code == FAINA_OK)
         return fa_db_commit(db, err);
     fa_db_rollback(db);
+    return code;
+}
+
+/* A step locks tables in its own order, so it may meet a deadlock with nodes that work meanwhile. */
+static enum faina_code migrate(struct fa_db *db, int64_t now_us, bool for_copy, bool must_exist,
+                               struct faina_error *err)
+{
+    enum faina_code code = FAINA_OVERLOADED;
+
+    for (int i = 0; i < TRIES_MAX && code == FAINA_OVERLOADED; i++)
+        code = try_to_migrate(db, now_us, for_copy, must_exist, err);
     return code;
 }
 
@@ -124,6 +136,14 @@ static void add_literal(struct fa_buf *out, const char *text)
     fa_buf_add_char(out, '\'');
 }
 
+/* psql skips a step that was applied meanwhile, so that applying the script twice does no harm. */
+static void add_guard(struct fa_buf *out, const struct fa_migration *step)
+{
+    fa_buf_add_str(out, "SELECT NOT EXISTS (SELECT 1 FROM schema_migrations WHERE id = ");
+    add_literal(out, step->id);
+    fa_buf_add_str(out, ") AS is_missing \\gset\n\\if :is_missing\n");
+}
+
 static const char *write_script(struct fa_db *db, const struct fa_migrate_plan *plan,
                                 struct fa_arena *arena)
 {
@@ -138,13 +158,15 @@ static const char *write_script(struct fa_db *db, const struct fa_migrate_plan *
     for (size_t i = 0; i < plan->step_count; i++) {
         const struct fa_migration *step = plan->steps[i];
 
-        fa_buf_printf(&out, "\n-- %s: %s\n%s\n", step->id, step->description, step->text);
+        fa_buf_printf(&out, "\n-- %s: %s\n", step->id, step->description);
+        add_guard(&out, step);
+        fa_buf_printf(&out, "%s\n", step->text);
         fa_buf_add_str(&out,
                        "INSERT INTO schema_migrations (id, description, executed_at)\nVALUES (");
         add_literal(&out, step->id);
         fa_buf_add_str(&out, ", ");
         add_literal(&out, step->description);
-        fa_buf_add_str(&out, ", now())\nON CONFLICT (id) DO NOTHING;\n");
+        fa_buf_add_str(&out, ", now())\nON CONFLICT (id) DO NOTHING;\n\\endif\n");
     }
     fa_buf_add_str(&out, "\nCOMMIT;\n");
     text = fa_arena_copy(arena, out.ptr, out.len);

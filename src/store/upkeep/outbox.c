@@ -63,9 +63,14 @@ static enum faina_code learn_setting(struct fa_unit *unit, struct faina_error *e
     struct fa_db *db = unit->source.db;
 
     if (unit->outbox_setting == FA_OUTBOX_UNKNOWN) {
-        unit->outbox_setting = FA_OUTBOX_OFF;
-        unit->outbox_epoch = unit->epoch;
-        return fa_db_one(db, FA_SQL_BROKER_GET, NULL, 0, sink_setting, &unit->outbox_setting, err);
+        enum fa_outbox_setting setting = FA_OUTBOX_OFF;
+        enum faina_code code = fa_db_one(db, FA_SQL_BROKER_GET, NULL, 0, sink_setting, &setting, err);
+
+        if (code == FAINA_OK) {
+            unit->outbox_setting = setting;
+            unit->outbox_epoch = unit->epoch;
+        }
+        return code;
     }
     if (!fa_db_has(db, FA_DB_MANY_WRITERS) || unit->outbox_epoch == unit->epoch)
         return FAINA_OK;
