@@ -76,9 +76,11 @@ static void push(_Atomic(struct fa_request *) *list, struct fa_request *req)
 void fa_http_loop_resume(struct fa_http_loop *loop, struct fa_request *req)
 {
     atomic_fetch_add(&loop->callers, 1);
-    req->is_woken = true;
-    push(&loop->woken, req);
-    ring(loop);
+    /* L6. An event of the socket may have sent what it was woken for, and it sleeps again. */
+    if (!atomic_exchange(&req->is_woken, true)) {
+        push(&loop->woken, req);
+        ring(loop);
+    }
     atomic_fetch_sub(&loop->callers, 1);
 }
 

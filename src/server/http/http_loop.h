@@ -13,6 +13,7 @@
  *   L4  Once a second, connections that are past their time limit are closed (connection.h, N3).
  *   L5  The thread ends after the last request: requests that were received before are answered, or
  *       their operations end without an answer.
+ *   L6  A stream is in the list of those that were woken at most once.
  *
  * Threads: the loop's own, except where it says otherwise.
  */
