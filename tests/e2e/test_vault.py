@@ -119,6 +119,11 @@ class Vault:
     def reconstruct(self, ref, name):
         return self.output("reconstruct.container", {"containerRef": ref, "outputPath": name})
 
+    def settle(self):
+        """Waits until everything that was started has ended."""
+        waiting = "pending,claimed,running,blocked,background"
+        wait_for(lambda: not self.call("ls", "--status", waiting).json()["items"], "an idle store")
+
     def listing(self):
         """Every file of the object store with its contents' hash; not the index."""
         found = {}
@@ -472,6 +477,7 @@ def test_model_servers(cli):
     with Vault(cli) as vault:
         vault.write("x.tar", archive_of([("x.txt", b"a harbour and its ferries")]))
         vault.ingest("x.tar")
+        vault.settle()
         before = vault.listing()
         vault.kill()
         for mode, message in modes.items():

@@ -97,7 +97,8 @@ static enum faina_code try_to_migrate(struct fa_db *db, int64_t now_us, bool for
     return code;
 }
 
-/* A step locks tables in its own order, so it may meet a deadlock with nodes that work meanwhile. */
+/* A step locks tables in its own order, so it may meet a deadlock with nodes that work
+ * meanwhile. */
 static enum faina_code migrate(struct fa_db *db, int64_t now_us, bool for_copy, bool must_exist,
                                struct faina_error *err)
 {

@@ -64,7 +64,7 @@ const char *const fa_copy_left_out[] = {
     "partition_lock",
     "broker", /* the copy may have another broker */
     "outbox",
-    "setting", /* which notifications PostgreSQL sends */
+    "setting",   /* which notifications PostgreSQL sends */
     "set_aside", /* the copy's engine finds such items itself */
     NULL,
 };

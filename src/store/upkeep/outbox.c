@@ -64,7 +64,8 @@ static enum faina_code learn_setting(struct fa_unit *unit, struct faina_error *e
 
     if (unit->outbox_setting == FA_OUTBOX_UNKNOWN) {
         enum fa_outbox_setting setting = FA_OUTBOX_OFF;
-        enum faina_code code = fa_db_one(db, FA_SQL_BROKER_GET, NULL, 0, sink_setting, &setting, err);
+        enum faina_code code =
+            fa_db_one(db, FA_SQL_BROKER_GET, NULL, 0, sink_setting, &setting, err);
 
         if (code == FAINA_OK) {
             unit->outbox_setting = setting;

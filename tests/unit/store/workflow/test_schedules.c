@@ -265,8 +265,9 @@ static void test_crons__nothing_happens_by_half(void **state)
         store_rollback(&store);
         CHECK_INT(tasks(&store), 0);
         CHECK_INT(raw_int(store.raw, "SELECT next_us FROM cron"), STORE_NOW + HOUR);
-        if (at == 1) { /* how many calls it takes */
+        for (int i = 0; at == 1 && i < 2; i++) { /* how many calls it takes, after the first run */
             store_begin(&store);
+            fa_outbox_forget(&store.unit);
             spy_forget(&store.spy);
             CHECK_INT(fa_chores_run(&store.unit, 1000, &next_us, &err), FAINA_OK);
             calls = store.spy.calls;
