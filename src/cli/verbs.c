@@ -166,6 +166,8 @@ static const struct fa_flag background_flags[] = {
     {"services", 0, "X,Y", "the resources this worker can reach (default: all)", NULL, true},      \
     {"service", 0, "NAME=CHECK", "a resource it can reach while CHECK succeeds; repeat", NULL,     \
      true},                                                                                        \
+    {"pass-env", 0, "NAME",                                                                        \
+     "a variable that handlers get from this process; NAME or PREFIX_*; repeat", NULL, true},      \
     {"node-id", 0, "NAME",                                                                         \
      "the name of this node (default $FAINA_NODE_ID, else host, process and a random number)"}
 

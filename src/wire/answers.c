@@ -32,7 +32,7 @@ const char *fa_status_word(int status)
     return status < FAINA_STATUS_COUNT ? faina_status_name((enum faina_status)status) : NULL;
 }
 
-static const char *phase_word(int phase)
+const char *fa_phase_word(int phase)
 {
     static const char *const words[] = {[FAINA_PHASE_START] = "start",
                                         [FAINA_PHASE_RESUME] = "resume",
@@ -198,7 +198,7 @@ const struct fa_shape fa_shape_task = {
         {.name = "retry", .type = FA_FIELD_OWN, .inner = &fa_shape_retry, .put = put_retry,
          .read = read_retry, .doc = "Its own waits between attempts"},
         TASK("runAt", TIME, run_at_us, .doc = "Earliest start"),
-        TASK("phase", ENUM, phase, .word = phase_word,
+        TASK("phase", ENUM, phase, .word = fa_phase_word,
              .doc = "Which entry of the handler runs next: `resume` after its subtasks have ended, "
                     "`error` when one of them failed"),
         TASK("workerId", TEXT, worker_id, .doc = "The worker that holds it"),

@@ -77,6 +77,7 @@ FA_MUST_CHECK enum faina_code fa_wire_read_heartbeat(struct fa_bytes json, struc
 
 /* The words of enums, by their values; NULL after the last. */
 const char *fa_status_word(int status);
+const char *fa_phase_word(int phase);
 const char *fa_catch_up_word(int catch_up);
 const char *fa_overlap_word(int overlap);
 

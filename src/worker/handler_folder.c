@@ -6,6 +6,7 @@
 #include "model/check.h"
 #include "model/limits.h"
 #include "worker/command/command.h"
+#include "worker/command/environment.h"
 #include "worker/folder_watch.h"
 
 #include <errno.h>
@@ -20,9 +21,10 @@
 #define ACCOUNT_SIZE_MAX (8 * 1024) /* a group with a longer record has more than one member */
 
 struct entry {
-    char *type;
+    char *type, *path;
     struct fa_file_mark program, settings;
-    struct fa_handler *handler; /* NULL: refused */
+    struct fa_handler *handler; /* NULL: refused; a file that its settings name may change */
+    char problem[640];          /* why it was refused, as it was logged */
     bool is_seen;
     struct entry *next;
 };
@@ -109,39 +111,63 @@ bool fa_folder_wants(const char *type, const char *const *types, size_t count)
  * One handler
  */
 
-static enum faina_code load_settings(const char *path, const struct stat *st,
-                                     struct fa_arena *arena, struct fa_settings *out,
-                                     struct faina_error *err)
+/* Reads the file that sets variables once, so that a mistake is found before the first attempt. */
+static enum faina_code check_environment(const char *path, struct fa_settings *settings,
+                                         struct fa_arena *arena, struct faina_error *err)
 {
-    struct faina_error inner;
-    struct fa_buf text;
+    const char *slash = strrchr(path, '/');
+    struct fa_arena scratch = {0};
+    struct fa_environment environment;
     enum faina_code code;
 
-    *out = (struct fa_settings){0};
-    if (!st)
+    if (!settings->env_file)
         return FAINA_OK;
+    if (settings->env_file[0] != '/' && slash)
+        settings->env_file =
+            fa_arena_printf(arena, "%.*s/%s", (int)(slash - path), path, settings->env_file);
+    fa_environment_init(&environment, &scratch);
+    code = fa_environment_add(&environment, settings, err);
+    fa_arena_finish(&scratch);
+    return code;
+}
+
+static enum faina_code load_settings(const char *path, const struct stat *st,
+                                     const struct fa_texts *pass_env, struct fa_arena *arena,
+                                     struct fa_settings *out, struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+    struct faina_error inner;
+    struct fa_buf text;
+
+    *out = (struct fa_settings){0};
     fa_error_clear(&inner);
     fa_buf_init(&text, SETTINGS_SIZE_MAX);
-    code = fa_folder_check(path, st, &inner);
-    if (code == FAINA_OK)
+    if (st)
+        code = fa_folder_check(path, st, &inner);
+    if (st && code == FAINA_OK)
         code = fa_file_read(path, &text, &inner);
-    if (code == FAINA_OK)
+    if (st && code == FAINA_OK)
         code = fa_settings_read((struct fa_bytes){text.ptr, text.len}, arena, out, &inner);
+    if (code == FAINA_OK)
+        code = fa_settings_pass(out, arena, pass_env->items, pass_env->count, "passEnv", &inner);
+    if (code == FAINA_OK)
+        code = check_environment(path, out, arena, &inner);
     fa_buf_finish(&text);
     if (code != FAINA_OK)
         fa_error_set(err, code, "%.200s: %.300s", path, inner.message);
     return code;
 }
 
-enum faina_code fa_folder_settings(const char *path, const char *ending, struct fa_arena *arena,
+enum faina_code fa_folder_settings(const char *path, const char *ending,
+                                   const struct fa_texts *pass_env, struct fa_arena *arena,
                                    struct fa_settings *out, struct faina_error *err)
 {
     const char *settings_path =
         fa_arena_printf(arena, "%.*s.json", (int)(strlen(path) - strlen(ending)), path);
     struct stat st;
 
-    return load_settings(settings_path, stat(settings_path, &st) == 0 ? &st : NULL, arena, out,
-                         err);
+    return load_settings(settings_path, stat(settings_path, &st) == 0 ? &st : NULL, pass_env, arena,
+                         out, err);
 }
 
 static bool is_executable(const struct stat *st)
@@ -151,8 +177,8 @@ static bool is_executable(const struct stat *st)
 
 /* Makes the handler and puts it into the pool. */
 static enum faina_code load(struct fa_folder *folder, struct entry *entry, const char *path,
-                            const struct stat *program, const struct stat *settings_stat,
-                            struct faina_error *err)
+                            const struct stat *program, const char *settings_path,
+                            const struct stat *settings_stat, struct faina_error *err)
 {
     struct fa_arena scratch = {0};
     struct fa_settings settings;
@@ -173,7 +199,7 @@ static enum faina_code load(struct fa_folder *folder, struct entry *entry, const
     if (code == FAINA_OK)
         code = fa_folder_check(path, program, err);
     if (code == FAINA_OK)
-        code = load_settings(fa_arena_printf(&scratch, "%s.json", path), settings_stat, &scratch,
+        code = load_settings(settings_path, settings_stat, &folder->config.pass_env, &scratch,
                              &settings, err);
     if (code == FAINA_OK) {
         struct fa_handler *handler = fa_command_create(folder->loop, folder->spawner, &config);
@@ -234,8 +260,8 @@ static bool is_script(const char *path)
     return is;
 }
 
-/* One name in the folder. */
-static void scan_file(struct fa_folder *folder, const char *name)
+/* The file `name` as the handler of `type`. False: it is none. */
+static bool scan_file(struct fa_folder *folder, const char *name, const char *type)
 {
     struct stat program, settings;
     struct fa_file_mark marks[2] = {{0}};
@@ -245,31 +271,62 @@ static void scan_file(struct fa_folder *folder, const char *name)
     bool has_settings;
 
     if (!is_command_name(name) ||
-        !fa_folder_wants(name, folder->config.types, folder->config.type_count))
-        return;
+        !fa_folder_wants(type, folder->config.types, folder->config.type_count))
+        return false;
     snprintf(path, sizeof(path), "%s/%s", folder->config.path, name);
-    snprintf(settings_path, sizeof(settings_path), "%s.json", path);
+    snprintf(settings_path, sizeof(settings_path), "%s/%s.json", folder->config.path, type);
     if (stat(path, &program) != 0 || !S_ISREG(program.st_mode) ||
         (!is_executable(&program) && !is_script(path)))
-        return;
+        return false;
     has_settings = stat(settings_path, &settings) == 0;
     marks[0] = fa_file_mark_of(&program);
     if (has_settings)
         marks[1] = fa_file_mark_of(&settings);
-    entry = find_entry(folder, name);
+    entry = find_entry(folder, type);
+    if (entry->is_seen)
+        return true;
     entry->is_seen = true;
     if (fa_file_mark_is_same(&entry->program, &marks[0]) &&
-        fa_file_mark_is_same(&entry->settings, &marks[1]))
-        return;
+        fa_file_mark_is_same(&entry->settings, &marks[1]) && strcmp(entry->path, path) == 0 &&
+        entry->handler)
+        return true;
+    if (!entry->path || strcmp(entry->path, path) != 0 ||
+        !fa_file_mark_is_same(&entry->program, &marks[0]))
+        entry->problem[0] = '\0';
     entry->program = marks[0];
     entry->settings = marks[1];
+    free(entry->path);
+    entry->path = strdup(path);
     fa_error_clear(&err);
-    if (load(folder, entry, path, &program, has_settings ? &settings : NULL, &err) == FAINA_OK) {
-        fa_report(&folder->config.log, FA_LOG_INFO, "handles %s by %s", name, path);
-        return;
+    if (load(folder, entry, path, &program, settings_path, has_settings ? &settings : NULL, &err) ==
+        FAINA_OK) {
+        entry->problem[0] = '\0';
+        fa_report(&folder->config.log, FA_LOG_INFO, "handles %s by %s", type, path);
+        return true;
     }
     unload(folder, entry);
-    fa_report(&folder->config.log, FA_LOG_ERROR, "%s is not used: %s", name, err.message);
+    if (strcmp(entry->problem, err.message) != 0) /* D3 */
+        fa_report(&folder->config.log, FA_LOG_ERROR, "%s is not used: %s", type, err.message);
+    snprintf(entry->problem, sizeof(entry->problem), "%s", err.message);
+    return true;
+}
+
+/* TYPE.EXT for a TYPE without a file of its own. */
+static void scan_ending(struct fa_folder *folder, const struct fa_texts *names, const char *ending)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        const char *name = names->items[i];
+        struct fa_arena scratch = {0};
+
+        if (ends_with(name, ending) && strlen(name) > strlen(ending))
+            scan_file(folder, name, fa_arena_copy(&scratch, name, strlen(name) - strlen(ending)));
+        fa_arena_finish(&scratch);
+    }
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -292,6 +349,7 @@ static void drop_unseen(struct fa_folder *folder)
         unload(folder, entry);
         *at = entry->next;
         free(entry->type);
+        free(entry->path);
         free(entry);
     }
 }
@@ -319,15 +377,26 @@ enum faina_code fa_folder_open(const char *path, const char *what, enum faina_co
 
 static enum faina_code scan(struct fa_folder *folder, struct faina_error *err)
 {
+    static const char *const endings[] = {"", ".sh", ".py", ".js", ".mjs", ".rb", ".pl"};
+    struct fa_arena scratch = {0};
     struct dirent *item;
     DIR *dir = NULL;
+    const char **names = NULL;
+    size_t count = 0, size = 0;
     enum faina_code code =
         fa_folder_open(folder->config.path, "handlers", FAINA_UNAVAILABLE, &dir, err);
 
-    while (code == FAINA_OK && (item = readdir(dir)) != NULL)
-        scan_file(folder, item->d_name);
+    while (code == FAINA_OK && (item = readdir(dir)) != NULL) {
+        names = fa_arena_grow(&scratch, names, count, &size, sizeof(*names));
+        names[count++] = fa_arena_strdup(&scratch, item->d_name);
+    }
     if (dir)
         closedir(dir);
+    if (count > 0)
+        qsort(names, count, sizeof(*names), compare_names);
+    for (size_t i = 0; i < FA_COUNT(endings); i++)
+        scan_ending(folder, &(struct fa_texts){names, count}, endings[i]);
+    fa_arena_finish(&scratch);
     drop_unseen(folder);
     return code;
 }
@@ -359,6 +428,8 @@ enum faina_code fa_folder_create(struct fa_folder **out, struct fa_pool *pool,
     folder->config.path = fa_absolute_path(config->path, &folder->arena);
     if (config->types)
         folder->config.types = fa_arena_strs(&folder->arena, config->types, config->type_count);
+    folder->config.pass_env.items =
+        fa_arena_strs(&folder->arena, config->pass_env.items, config->pass_env.count);
     fa_folder_watch_init(&folder->watch, loop, folder->config.path, rescan);
     code = scan(folder, err);
     if (code == FAINA_FORBIDDEN || (code != FAINA_OK && config->must_exist)) {
@@ -379,6 +450,7 @@ void fa_folder_destroy(struct fa_folder *folder)
     for (struct entry *entry = folder->entries; entry; entry = next) {
         next = entry->next;
         free(entry->type);
+        free(entry->path);
         free(entry);
     }
     fa_folder_watch_finish(&folder->watch);

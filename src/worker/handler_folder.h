@@ -1,6 +1,7 @@
 /*
  * handler_folder.h - the handlers folder: an executable named TYPE handles TYPE, and TYPE.json has
- * its settings.
+ * its settings. When there is no file TYPE, TYPE.EXT handles it, where EXT is one of sh, py, js,
+ * mjs, rb and pl, the first in this order.
  *
  * Files that are added, changed or removed are noticed while it runs (inotify).
  *
@@ -29,7 +30,8 @@ struct fa_folder_config {
     bool must_exist;          /* else it may be made later */
     const char *const *types; /* only these; NULL: all */
     size_t type_count;
-    int64_t kill_after_ms; /* 0: the default */
+    struct fa_texts pass_env; /* variables for all handlers: environment.h */
+    int64_t kill_after_ms;    /* 0: the default */
     struct fa_reporter log;
 };
 
@@ -50,8 +52,10 @@ FA_MUST_CHECK enum faina_code fa_folder_check(const char *path, const struct sta
 FA_MUST_CHECK enum faina_code fa_folder_open(const char *path, const char *what,
                                              enum faina_code missing, DIR **out,
                                              struct faina_error *err);
-/* The settings of a file: PATH without `ending`, and ".json"; all zero when there are none. */
+/* The settings of a file: PATH without `ending`, and ".json"; only `pass_env` when there are none.
+ */
 FA_MUST_CHECK enum faina_code fa_folder_settings(const char *path, const char *ending,
+                                                 const struct fa_texts *pass_env,
                                                  struct fa_arena *arena, struct fa_settings *out,
                                                  struct faina_error *err);
 /* Whether `type` is among `types`; NULL: all are. */

@@ -15,7 +15,9 @@
 
 #define SUBTASK_BYTES_MAX ((size_t)256 * 1024 * 1024) /* of all subtasks of one attempt */
 #define LEVELS_AROUND 3                               /* {"subtask":{"input":... */
-#define SHOWN 80                                      /* bytes of an invalid output */
+#define HINT                                                                                       \
+    "; stdout is for the output as JSON: print to stderr, or print a JSON value such as \"text\""
+#define SHOWN 80 /* bytes of an invalid output */
 
 /* One line being read. */
 struct line {
@@ -300,7 +302,8 @@ static struct fa_outcome complete(struct fa_handler_messages *messages, const ch
     fa_error_clear(&err);
     if (fa_check_json(output, max, "output", FAINA_INVALID_REQUEST, &err) != FAINA_OK)
         return fa_outcome_fail(&messages->job->arena, "bad_output", true,
-                               "the output can't be taken: %s; it begins: %s", err.message,
+                               "the output can't be taken: %s%s; it begins: %s", err.message,
+                               err.code == FAINA_INVALID_REQUEST ? HINT : "",
                                fa_note_text(&messages->job->arena, output, strnlen(output, SHOWN)));
     return (struct fa_outcome){.kind = FA_OUTCOME_COMPLETE, .output = output};
 }

@@ -67,6 +67,7 @@ static enum faina_code start_folder(struct fa_runtime *runtime, struct fa_servic
         .must_exist = config->needs_handlers,
         .types = config->types,
         .type_count = config->type_count,
+        .pass_env = {config->pass_env, config->pass_env_count},
         .kill_after_ms = config->kill_after_ms,
         .log = config->log,
     };

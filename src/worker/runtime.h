@@ -34,8 +34,10 @@ struct fa_runtime_config {
     size_t service_count;
     const struct fa_runtime_check *checks; /* of services that are reachable at times */
     size_t check_count;
-    int64_t check_interval_ms;            /* 0: 5 s */
-    const char *handlers;                 /* the folder; NULL: none */
+    int64_t check_interval_ms;   /* 0: 5 s */
+    const char *handlers;        /* the folder; NULL: none */
+    const char *const *pass_env; /* variables for handlers: NAME or PREFIX* */
+    size_t pass_env_count;
     bool needs_handlers;                  /* it is an error when the folder isn't there */
     const struct fa_claim_source *source; /* of tasks to claim (pool/claim_source.h); NULL: none */
     bool owns_process;   /* reap orphans, raise the limit of open files, start a guard (spawn.h) */

@@ -4,6 +4,7 @@
  */
 #include "worker/service_checks.h"
 
+#include "worker/command/environment.h"
 #include "base/clock.h"
 #include "base/thread.h"
 #include "model/check.h"
@@ -366,7 +367,7 @@ static enum faina_code read_config(struct fa_services *services,
                                    const struct fa_runtime_config *config, struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
-    size_t env_count;
+    struct fa_environment environment;
 
     services->interval_us =
         1000 * (config->check_interval_ms > 0 ? config->check_interval_ms : INTERVAL_MS_DEFAULT);
@@ -375,7 +376,8 @@ static enum faina_code read_config(struct fa_services *services,
     services->check_count = config->check_count;
     services->checks =
         fa_arena_zero(&services->arena, config->check_count + 1, sizeof(*services->checks));
-    services->env = fa_clean_environment(&services->arena, NULL, 0, 0, &env_count);
+    fa_environment_init(&environment, &services->arena);
+    services->env = environment.items;
     for (size_t i = 0; code == FAINA_OK && i < config->check_count; i++)
         code = read_check(services, &services->checks[i], &config->checks[i], err);
     return code;

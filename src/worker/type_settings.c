@@ -152,7 +152,7 @@ static enum faina_code read_limits(struct reader *r, const char *name, struct fa
     return FAINA_OK;
 }
 
-static bool is_env_name(const char *name)
+bool fa_settings_is_env_name(const char *name)
 {
     if (name[0] == '\0' || strncmp(name, "FAINA_", strlen("FAINA_")) == 0)
         return false;
@@ -178,7 +178,7 @@ static enum faina_code read_env(struct reader *r, const char *name, struct fa_js
     for (it = fa_json_iter(value); fa_json_next(&it, &key, &member);) {
         const char *text = fa_json_unescape(key, r->arena);
 
-        if (!is_env_name(text))
+        if (!fa_settings_is_env_name(text))
             return refuse(r, name, "names of letters, digits and _, none of them FAINA_...");
         if (member.type != FA_JSON_STRING)
             return refuse(r, name, "an object whose values are strings");
@@ -186,6 +186,94 @@ static enum faina_code read_env(struct reader *r, const char *name, struct fa_js
     }
     r->out->env = env;
     r->out->env_count = count;
+    return FAINA_OK;
+}
+
+static enum faina_code read_env_file(struct reader *r, const char *name, struct fa_json value,
+                                     void *out)
+{
+    const char *path = value.type == FA_JSON_STRING ? fa_json_text(value, r->arena) : "";
+
+    if (!path[0])
+        return refuse(r, name, "a path, absolute or relative to the handlers folder");
+    *(const char **)out = path;
+    return FAINA_OK;
+}
+
+/* NAME, or PREFIX* */
+static bool is_env_pattern(const char *text, struct fa_arena *arena)
+{
+    size_t len = strlen(text);
+    const char *name = fa_arena_copy(arena, text, len > 0 && text[len - 1] == '*' ? len - 1 : len);
+
+    for (const char *at = name; *at; at++)
+        if (*at == '=' || *at == '*' || (unsigned char)*at <= ' ')
+            return false;
+    return name[0] != '\0';
+}
+
+enum faina_code fa_settings_pass(struct fa_settings *settings, struct fa_arena *arena,
+                                 const char *const *names, size_t count, const char *name,
+                                 struct faina_error *err)
+{
+    size_t has = settings->pass_env_count;
+    const char **all = fa_arena_zero(arena, has + count + 1, sizeof(*all));
+
+    for (size_t i = 0; i < has; i++)
+        all[i] = settings->pass_env[i];
+    for (size_t i = 0; i < count; i++) {
+        if (!is_env_pattern(names[i], arena))
+            return fa_error_field(err, FAINA_INVALID_REQUEST, name,
+                                  "%s must be names of variables, or beginnings of names such as "
+                                  "\"AWS_*\"",
+                                  name);
+        all[has + i] = fa_arena_strdup(arena, names[i]);
+    }
+    settings->pass_env = all;
+    settings->pass_env_count = has + count;
+    return FAINA_OK;
+}
+
+static enum faina_code read_pass_env(struct reader *r, const char *name, struct fa_json value,
+                                     void *out)
+{
+    struct fa_json_iter it;
+    struct fa_json item;
+    const char **names;
+    size_t count = 0;
+
+    (void)out;
+    if (value.type != FA_JSON_ARRAY)
+        return refuse(r, name, "a list of names such as [\"API_KEY\",\"AWS_*\"]");
+    names = fa_arena_zero(r->arena, fa_json_count(value) + 1, sizeof(*names));
+    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item);) {
+        if (item.type != FA_JSON_STRING)
+            return refuse(r, name, "a list of strings");
+        names[count++] = fa_json_text(item, r->arena);
+    }
+    return fa_settings_pass(r->out, r->arena, names, count, name, r->err);
+}
+
+static enum faina_code read_mode(struct reader *r, const char *name, struct fa_json value,
+                                 void *out)
+{
+    const char *text = value.type == FA_JSON_STRING ? fa_json_text(value, r->arena) : "";
+    bool is_lines = strcmp(text, "lines") == 0;
+
+    if (!is_lines && strcmp(text, "task") != 0)
+        return refuse(r, name, "\"task\" (a process for each attempt) or \"lines\"");
+    *(bool *)out = is_lines;
+    return FAINA_OK;
+}
+
+static enum faina_code read_processes(struct reader *r, const char *name, struct fa_json value,
+                                      void *out)
+{
+    int64_t number = 0;
+
+    if (read_count(r, name, value, &number) != FAINA_OK || number > FA_SETTINGS_PROCESSES_MAX)
+        return refuse(r, name, "a whole number from 1 to 1000");
+    *(int *)out = (int)number;
     return FAINA_OK;
 }
 
@@ -250,6 +338,10 @@ static const struct {
     {"resources", read_as_task, 0},
     {"limits", read_limits, offsetof(struct fa_settings, limits)},
     {"env", read_env, 0},
+    {"envFile", read_env_file, offsetof(struct fa_settings, env_file)},
+    {"passEnv", read_pass_env, 0},
+    {"mode", read_mode, offsetof(struct fa_settings, is_lines)},
+    {"processes", read_processes, offsetof(struct fa_settings, processes)},
     {"dependencies", read_dependencies, offsetof(struct fa_settings, takes_bad_ends)},
 };
 
@@ -286,9 +378,19 @@ enum faina_code fa_settings_read(struct fa_bytes text, struct fa_arena *arena,
                             "the settings must be a JSON object such as {\"timeout\":\"5m\"}");
     for (it = fa_json_iter(value); code == FAINA_OK && fa_json_next(&it, &key, &value);)
         code = read_member(&r, fa_json_unescape(key, arena), value);
+    if (code == FAINA_OK && settings.processes > 0 && !settings.is_lines)
+        code = fa_error_field(err, FAINA_INVALID_REQUEST, "processes",
+                              "processes is for \"mode\":\"lines\"");
     if (code == FAINA_OK)
         *out = settings;
     return code;
+}
+
+void fa_settings_own(struct fa_settings *settings, struct fa_arena *arena)
+{
+    settings->env = fa_arena_strs(arena, settings->env, settings->env_count);
+    settings->env_file = fa_arena_strdup(arena, settings->env_file);
+    settings->pass_env = fa_arena_strs(arena, settings->pass_env, settings->pass_env_count);
 }
 
 struct faina_submit fa_settings_submit(struct fa_arena *arena, const struct fa_settings *settings)

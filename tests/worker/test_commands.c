@@ -187,6 +187,106 @@ static void test_commands__settings_go_before_the_workers_environment(struct fa_
     unsetenv("TZ");
 }
 
+static void test_commands__the_environment_is_complete(struct fa_t *t)
+{
+    struct world w;
+
+    setenv("FA_TEST_ONE", "1", 1);
+    setenv("FA_TEST_TWO", "2", 1);
+    setenv("FA_OTHER", "3", 1);
+    setenv("LC_ALL", "C", 1);
+    setenv("USER", "ann", 1);
+    world_open(&w, t);
+    world_script(&w, "seen", "tr '\\0' '\\n' < /proc/$$/environ | sed 's/=.*//' | sort >&2");
+    world_script(&w, "order", "echo $FA_TEST_ONE $FA_TEST_TWO $FA_OTHER $QUOTED >&2");
+    world_file(
+        &w, "order.json",
+        "{\"passEnv\":[\"FA_TEST_*\"],\"envFile\":\"order.env\",\"env\":{\"FA_TEST_TWO\":\"env\"}}",
+        0644);
+    world_file(&w, "order.env",
+               "# a comment\n\nFA_TEST_ONE=file\nexport FA_TEST_TWO=file\nQUOTED=\"a = b\"\n",
+               0600);
+    w.config.pass_env = (const char *const[]){"FA_OTHER"};
+    w.config.pass_env_count = 1;
+    world_start(&w);
+    CHECK_HAS(world_event(&w, world_try(&w, "order", NULL, 1, FAINA_COMPLETED)->id, "attempt"),
+              "\"log\":\"file env 3 a = b\\n\"");
+    CHECK_HAS(
+        world_event(&w, world_try(&w, "seen", NULL, 1, FAINA_COMPLETED)->id, "attempt"),
+        "\"log\":\"FAINA_ATTEMPT\\nFAINA_FENCE\\nFAINA_NAMESPACE\\nFAINA_PHASE\\nFAINA_TASK_ID\\n"
+        "FAINA_TASK_TYPE\\nFAINA_TRACEPARENT\\nFA_OTHER\\n");
+    CHECK_TRUE(
+        strstr(world_event(&w, world_try(&w, "seen", NULL, 1, FAINA_COMPLETED)->id, "attempt"),
+               "LC_ALL") == NULL);
+    world_close(&w);
+    unsetenv("FA_TEST_ONE");
+    unsetenv("FA_TEST_TWO");
+    unsetenv("FA_OTHER");
+    unsetenv("LC_ALL");
+    unsetenv("USER");
+}
+
+/* The handler is used once its file is right; the message has no value. */
+static void test_commands__a_bad_env_file(struct fa_t *t)
+{
+    struct world w;
+
+    world_open(&w, t);
+    world_script(&w, "late", "echo \"\\\"$SECRET\\\"\"");
+    world_file(&w, "late.json", "{\"envFile\":\"late.env\"}", 0644);
+    world_start(&w);
+    CHECK_TRUE(world_has_logged(&w, "late is not used"));
+    CHECK_TRUE(world_has_logged(&w, "late.env can't be read"));
+    world_file(&w, "late.env", "SECRET hunter2\n", 0600);
+    world_await_log(&w, "line 1 of the envFile");
+    CHECK_TRUE(!world_has_logged(&w, "hunter2"));
+    world_file(&w, "late.env", "SECRET=hunter2\n", 0600);
+    CHECK_STR(world_try(&w, "late", NULL, 1, FAINA_COMPLETED)->output, "\"hunter2\"");
+    world_file(&w, "late.env", "SECRET=other\n", 0600);
+    CHECK_STR(world_try(&w, "late", NULL, 1, FAINA_COMPLETED)->output, "\"other\"");
+    CHECK_TRUE(!world_has_logged(&w, "hunter2"));
+    world_close(&w);
+}
+
+/* TYPE before TYPE.EXT; the settings are always TYPE.json. */
+static void test_commands__files_with_an_ending(struct fa_t *t)
+{
+    struct world w;
+    char path[FA_T_PATH_SIZE + 32];
+
+    world_open(&w, t);
+    world_script(&w, "resize.sh", "echo \"\\\"sh $X\\\"\"");
+    world_script(&w, "resize.py", "echo '\"py\"'");
+    world_file(&w, "resize.json", "{\"env\":{\"X\":\"1\"}}", 0644);
+    world_file(&w, "helper.py", "print(1)", 0644);
+    world_start(&w);
+    CHECK_STR(world_try(&w, "resize", NULL, 1, FAINA_COMPLETED)->output, "\"sh 1\"");
+    CHECK_TRUE(!world_has_logged(&w, "helper"));
+    world_script(&w, "resize", "echo '\"own\"'");
+    world_await_log(&w, "/resize\n");
+    CHECK_STR(world_try(&w, "resize", NULL, 1, FAINA_COMPLETED)->output, "\"own\"");
+    snprintf(path, sizeof(path), "%s/resize", w.handlers);
+    CHECK_INT(unlink(path), 0);
+    while (strcmp(world_try(&w, "resize", NULL, 3, FAINA_COMPLETED)->output, "\"own\"") == 0)
+        continue;
+    CHECK_STR(world_try(&w, "resize", NULL, 1, FAINA_COMPLETED)->output, "\"sh 1\"");
+    world_close(&w);
+}
+
+static void test_commands__an_output_that_is_no_json(struct fa_t *t)
+{
+    struct world w;
+    struct faina_task *task;
+
+    world_open(&w, t);
+    world_script(&w, "chatty", "echo Resizing now");
+    world_start(&w);
+    task = world_try(&w, "chatty", NULL, 1, FAINA_FAILED);
+    CHECK_HAS(task->error, "print to stderr, or");
+    CHECK_HAS(task->error, "it begins: Resizing now");
+    world_close(&w);
+}
+
 static void test_commands__surroundings(struct fa_t *t)
 {
     static const char script[] =
@@ -789,6 +889,10 @@ int main(int argc, char **argv)
         FA_T_CASE(test_commands__a_retry_is_another_attempt),
         FA_T_CASE(test_commands__environment),
         FA_T_CASE(test_commands__settings_go_before_the_workers_environment),
+        FA_T_CASE(test_commands__the_environment_is_complete),
+        FA_T_CASE(test_commands__a_bad_env_file),
+        FA_T_CASE(test_commands__files_with_an_ending),
+        FA_T_CASE(test_commands__an_output_that_is_no_json),
         FA_T_CASE(test_commands__surroundings),
         FA_T_CASE(test_commands__limits),
         FA_T_CASE(test_commands__log_and_usage),

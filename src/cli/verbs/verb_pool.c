@@ -56,5 +56,6 @@ int fa_cli_pool_read(struct fa_cli *cli, struct fa_runtime_config *config)
     if (code == FA_EXIT_OK)
         code = read_checks(cli, config);
     config->services = fa_flag_list(cli, "services", &config->service_count);
+    config->pass_env = fa_flag_list(cli, "pass-env", &config->pass_env_count);
     return code;
 }

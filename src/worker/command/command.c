@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "json/json.h"
 #include "worker/attempt_note.h"
+#include "worker/command/environment.h"
 #include "worker/handler_message.h"
 #include "wire/wire.h"
 
@@ -357,12 +358,6 @@ static void on_exit_of_child(struct fa_process *process)
  * Starting
  */
 
-static const char *const phase_names[] = {
-    [FAINA_PHASE_START] = "start",
-    [FAINA_PHASE_RESUME] = "resume",
-    [FAINA_PHASE_ERROR] = "error",
-};
-
 /* A trace made from the task's id, with a span for each attempt. Not sampled. */
 static const char *own_trace(struct fa_job *job)
 {
@@ -397,23 +392,28 @@ static const char *resource_list(const struct faina_task *task, struct fa_arena 
     return list;
 }
 
-static const char **make_env(struct child *child)
+static enum faina_code make_environment(struct child *child, struct fa_environment *out,
+                                        struct faina_error *err)
 {
-    const struct fa_settings *settings = &child->command->settings;
     const struct faina_task *task = child->job->task;
     struct fa_arena *arena = &child->job->arena;
-    size_t count;
-    const char **env = fa_clean_environment(arena, settings->env, settings->env_count, 9, &count);
+    enum faina_code code;
 
-    env[count++] = fa_arena_printf(arena, "FAINA_TASK_ID=%s", task->id);
-    env[count++] = fa_arena_printf(arena, "FAINA_TASK_TYPE=%s", task->type);
-    env[count++] = fa_arena_printf(arena, "FAINA_NAMESPACE=%s", task->ns);
-    env[count++] = fa_arena_printf(arena, "FAINA_ATTEMPT=%lld", (long long)task->attempts);
-    env[count++] = fa_arena_printf(arena, "FAINA_PHASE=%s", phase_names[task->phase]);
-    env[count++] = fa_arena_printf(arena, "FAINA_FENCE=%lld", (long long)task->fence);
-    env[count++] = fa_arena_printf(arena, "FAINA_RESOURCES=%s", resource_list(task, arena));
-    env[count++] = fa_arena_printf(arena, "FAINA_TRACEPARENT=%s", traceparent(child->job));
-    return env;
+    fa_environment_init(out, arena);
+    code = fa_environment_add(out, &child->command->settings, err);
+    fa_environment_set(out, fa_arena_printf(arena, "FAINA_TASK_ID=%s", task->id));
+    fa_environment_set(out, fa_arena_printf(arena, "FAINA_TASK_TYPE=%s", task->type));
+    fa_environment_set(out, fa_arena_printf(arena, "FAINA_NAMESPACE=%s", task->ns));
+    fa_environment_set(out,
+                       fa_arena_printf(arena, "FAINA_ATTEMPT=%lld", (long long)task->attempts));
+    fa_environment_set(out, fa_arena_printf(arena, "FAINA_PHASE=%s", fa_phase_word(task->phase)));
+    fa_environment_set(out, fa_arena_printf(arena, "FAINA_FENCE=%lld", (long long)task->fence));
+    fa_environment_set(out,
+                       fa_arena_printf(arena, "FAINA_TRACEPARENT=%s", traceparent(child->job)));
+    if (task->resource_count > 0)
+        fa_environment_set(
+            out, fa_arena_printf(arena, "FAINA_RESOURCES=%s", resource_list(task, arena)));
+    return code;
 }
 
 static bool write_all(int fd, const char *text)
@@ -467,7 +467,6 @@ static enum faina_code spawn_child(struct child *child, struct faina_error *err)
     struct fa_spawn spawn = {
         .path = command->path,
         .argv = argv,
-        .env = make_env(child),
         .folder = command->folder,
         .limits = command->settings.limits,
         .fd_count = 4,
@@ -475,9 +474,11 @@ static enum faina_code spawn_child(struct child *child, struct faina_error *err)
                 open_stream(child, &child->log, take_log),
                 open_stream(child, &child->messages, take_messages)},
     };
-    enum faina_code code = FAINA_OK;
+    struct fa_environment environment;
+    enum faina_code code = make_environment(child, &environment, err);
 
-    for (int i = 0; i < spawn.fd_count; i++)
+    spawn.env = environment.items;
+    for (int i = 0; code == FAINA_OK && i < spawn.fd_count; i++)
         if (spawn.fds[i] < 0)
             code = fa_error_set(err, FAINA_UNAVAILABLE, "can't make the pipes of a process: %s",
                                 strerror(errno));
@@ -580,8 +581,7 @@ struct fa_handler *fa_command_create(struct fa_event_loop *loop, struct fa_spawn
     command->folder = fa_arena_strdup(&command->arena, config->folder);
     command->program = config->program;
     command->settings = *config->settings;
-    command->settings.env =
-        fa_arena_strs(&command->arena, config->settings->env, config->settings->env_count);
+    fa_settings_own(&command->settings, &command->arena);
     command->kill_after_ms = config->kill_after_ms > 0 ? config->kill_after_ms : FA_KILL_AFTER_MS;
     command->handler = (struct fa_handler){
         .ops = &command_ops,

@@ -353,7 +353,7 @@ void fa_spawner_destroy(struct fa_spawner *spawner)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Pipes and environment
+ * Pipes
  */
 
 /* Moves a descriptor above those of a child. */
@@ -384,37 +384,4 @@ bool fa_pipe(int *read_end, int *write_end)
     *read_end = ends[0];
     *write_end = ends[1];
     return true;
-}
-
-static bool has_name(const char *const *env, size_t count, const char *name)
-{
-    size_t len = strlen(name);
-
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(env[i], name, len) == 0 && env[i][len] == '=')
-            return true;
-    return false;
-}
-
-const char **fa_clean_environment(struct fa_arena *arena, const char *const *own, size_t own_count,
-                                  size_t extra, size_t *count)
-{
-    static const char *const names[] = {
-        "PATH", "HOME",   "USER",          "LOGNAME",      "SHELL",  "LANG",    "LANGUAGE",
-        "TZ",   "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "LC_ALL", "LC_CTYPE"};
-    const char **env =
-        fa_arena_zero(arena, FA_COUNT(names) + own_count + extra + 2, sizeof(char *));
-
-    *count = 0;
-    for (size_t i = 0; i < FA_COUNT(names); i++) {
-        const char *value = has_name(own, own_count, names[i]) ? NULL : getenv(names[i]);
-
-        if (value) /* a name must be there once: programs use the first */
-            env[(*count)++] = fa_arena_printf(arena, "%s=%s", names[i], value);
-    }
-    if (!getenv("PATH") && !has_name(own, own_count, "PATH"))
-        env[(*count)++] = "PATH=/usr/local/bin:/usr/bin:/bin";
-    for (size_t i = 0; i < own_count; i++)
-        env[(*count)++] = own[i];
-    return env;
 }

@@ -1,6 +1,6 @@
 /*
- * spawn.h - child processes: started without a shell, in a session of their own, with a clean
- * environment, watched by the loop.
+ * spawn.h - child processes: started without a shell, in a session of their own, with the
+ * environment that the caller gives (environment.h), watched by the loop.
  *
  *   X1  A child gets the descriptors in `fds`, as 0, 1, 2 ..., and no other.
  *   X2  It is the leader of its own session and process group, can gain no privileges, and is
@@ -72,9 +72,5 @@ const char *fa_limits_broken(const struct fa_limits *limits, int status, struct 
 
 /* A pipe whose ends are closed on exec; the reading end doesn't block. False: errno is set. */
 FA_MUST_CHECK bool fa_pipe(int *read_end, int *write_end);
-/* The general variables of this process's environment (PATH, HOME, LANG, TZ ...), then `own`, each
- * NAME=value, which replace them. With room for `extra` more. */
-const char **fa_clean_environment(struct fa_arena *arena, const char *const *own, size_t own_count,
-                                  size_t extra, size_t *count);
 
 #endif

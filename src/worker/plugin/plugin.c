@@ -11,6 +11,7 @@
 #include "worker/handler_folder.h"
 #include "worker/plugin/frame.h"
 #include "worker/attempt_note.h"
+#include "worker/command/environment.h"
 #include "worker/handler_message.h"
 #include "wire/wire.h"
 
@@ -573,21 +574,21 @@ static bool open_socket(struct fa_plugin *plugin, int *child_end)
 
 /* The cleaned environment, and what faina_plugin_open reads: the URL, and a token as this process
  * has it. */
-static const char **make_environment(const struct fa_plugin *plugin, struct fa_arena *arena)
+static enum faina_code make_environment(const struct fa_plugin *plugin, struct fa_environment *out,
+                                        struct fa_arena *arena, struct faina_error *err)
 {
     static const char *const tokens[] = {"FAINA_TOKEN", "FAINA_TOKEN_FILE"};
-    const struct fa_settings *settings = &plugin->settings;
-    size_t count;
-    const char **env = fa_clean_environment(arena, settings->env, settings->env_count,
-                                            1 + FA_COUNT(tokens), &count);
+    enum faina_code code;
 
+    fa_environment_init(out, arena);
+    code = fa_environment_add(out, &plugin->settings, err);
     if (!plugin->share->url)
-        return env;
-    env[count++] = fa_arena_printf(arena, "%s=%s", FA_PLUGIN_URL, plugin->share->url);
+        return code;
+    fa_environment_set(out, fa_arena_printf(arena, "%s=%s", FA_PLUGIN_URL, plugin->share->url));
     for (size_t i = 0; i < FA_COUNT(tokens); i++)
         if (getenv(tokens[i]))
-            env[count++] = fa_arena_printf(arena, "%s=%s", tokens[i], getenv(tokens[i]));
-    return env;
+            fa_environment_set(out, fa_arena_printf(arena, "%s=%s", tokens[i], getenv(tokens[i])));
+    return code;
 }
 
 static enum faina_code spawn_process(struct fa_plugin *plugin, struct faina_error *err)
@@ -598,15 +599,17 @@ static enum faina_code spawn_process(struct fa_plugin *plugin, struct faina_erro
     struct fa_spawn spawn = {
         .path = plugin->share->program,
         .argv = argv,
-        .env = make_environment(plugin, &scratch),
         .limits = settings->limits,
         .fd_count = 3,
         .fds = {-1, -1, -1},
     };
-    enum faina_code code = FAINA_OK;
+    struct fa_environment environment;
+    enum faina_code code = make_environment(plugin, &environment, &scratch, err);
 
-    if (!open_socket(plugin, &spawn.fds[0]) || !fa_pipe(&plugin->log.fd, &spawn.fds[1]) ||
-        !fa_event_loop_watch(plugin->share->loop, &plugin->log))
+    spawn.env = environment.items;
+    if (code == FAINA_OK &&
+        (!open_socket(plugin, &spawn.fds[0]) || !fa_pipe(&plugin->log.fd, &spawn.fds[1]) ||
+         !fa_event_loop_watch(plugin->share->loop, &plugin->log)))
         code = fa_error_set(err, FAINA_UNAVAILABLE, "can't make the sockets of a process: %s",
                             strerror(errno));
     spawn.fds[2] = spawn.fds[1];
@@ -678,7 +681,8 @@ enum faina_code fa_plugin_create(struct fa_plugin **out, struct fa_plugin_share 
     fa_buf_init(&plugin->in, FA_FRAME_SIZE_MAX + CHUNK + sizeof(struct fa_frame));
     fa_buf_init(&plugin->out, (size_t)4 << 30);
     fa_buf_init(&plugin->log_text, FA_NOTE_LOG_MAX + CHUNK);
-    code = fa_folder_settings(path, ".so", &plugin->arena, &plugin->settings, err);
+    code =
+        fa_folder_settings(path, ".so", &share->pass_env, &plugin->arena, &plugin->settings, err);
     if (code != FAINA_OK) {
         fa_plugin_destroy(plugin);
         return code;

@@ -36,6 +36,7 @@ struct fa_plugin_share {
     const char *url;          /* of the engine, for faina_plugin_open; NULL: it can't be opened */
     const char *const *types; /* NULL: all */
     size_t type_count;
+    struct fa_texts pass_env; /* of the worker: environment.h */
     int64_t kill_after_us;
 
     pthread_mutex_t mutex; /* guards `running` and each plugin's is_settled */

@@ -110,6 +110,9 @@ enum faina_code fa_plugins_create(struct fa_plugins **out, struct fa_pool *pool,
     if (config->types)
         plugins->share.types = fa_arena_strs(&plugins->arena, config->types, config->type_count);
     plugins->share.type_count = config->type_count;
+    plugins->share.pass_env =
+        (struct fa_texts){fa_arena_strs(&plugins->arena, config->pass_env, config->pass_env_count),
+                          config->pass_env_count};
     pthread_mutex_init(&plugins->share.mutex, NULL);
     pthread_cond_init(&plugins->share.cond, NULL);
     folder = find_folder(plugins, config->handlers);
