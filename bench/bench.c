@@ -49,6 +49,7 @@ static const struct fa_bench_part parts[] = {
      fa_bench_pool},
     {"pool-start", "from submit to start on an idle pool", ONE_WRITER, fa_bench_pool},
     {"pool-spawn", "command handlers against bare processes", ONE_WRITER, fa_bench_pool},
+    {"pool-lines", "one process for many tasks against one for each", ONE_WRITER, fa_bench_pool},
     {"pool-tree", "subtasks of one parent against plain tasks", ONE_WRITER, fa_bench_pool},
     {"serve-post", "POST /tasks on 64 connections, with and without the store", FA_BENCH_SQLITE,
      fa_bench_serve},

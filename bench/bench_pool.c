@@ -318,6 +318,67 @@ static enum faina_code spawn_commands(struct fa_bench *bench, struct pool *pool,
     return code;
 }
 
+static enum faina_code write_file(const char *dir, const char *name, const char *text, mode_t mode,
+                                  struct faina_error *err)
+{
+    char path[4600];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    file = fopen(path, "we");
+    if (!file || fputs(text, file) < 0 || fchmod(fileno(file), mode) != 0 || fclose(file) != 0)
+        return fa_error_set(err, FAINA_UNAVAILABLE, "can't write %s: %s", path, strerror(errno));
+    return FAINA_OK;
+}
+
+/* One process of Python for each task against one for all. */
+static enum faina_code serve_lines(struct fa_bench *bench, struct pool *pool,
+                                   struct fa_bench_driver *driver, const char *dir,
+                                   struct faina_error *err)
+{
+    static const char once[] = "#!/usr/bin/env python3\nimport json, sys\n"
+                               "print(json.dumps(json.load(sys.stdin)))\n";
+    static const char lines[] =
+        "#!/usr/bin/env python3\nimport json, sys\n"
+        "for line in sys.stdin:\n"
+        "    task = json.loads(line)\n"
+        "    print(json.dumps({'id': task['id'], 'output': task['input']}), flush=True)\n";
+    int64_t few = bench->is_quick ? 20 : 200, many = bench->is_quick ? 200 : 10000;
+    struct fa_bench_rounds above = {0}, below = {0};
+    enum faina_code code = FAINA_OK;
+    char folders[2][4300];
+
+    for (int i = 0; i < 2; i++) {
+        snprintf(folders[i], sizeof(folders[i]), "%s/%s", dir, i ? "lines" : "once");
+        if (mkdir(folders[i], 0700) != 0)
+            return fa_error_set(err, FAINA_UNAVAILABLE, "can't make %s: %s", folders[i],
+                                strerror(errno));
+    }
+    code = write_file(folders[0], FA_BENCH_TYPE, once, 0700, err);
+    if (code == FAINA_OK)
+        code = write_file(folders[1], FA_BENCH_TYPE, lines, 0700, err);
+    if (code == FAINA_OK)
+        code = write_file(folders[1], FA_BENCH_TYPE ".json",
+                          "{\"mode\":\"lines\",\"concurrency\":64}", 0600, err);
+    for (int i = 0; code == FAINA_OK && i < bench->rounds; i++) {
+        double once_s = 1, lines_s = 1;
+
+        code = submit_all(driver, FA_BENCH_TYPE, few, err);
+        if (code == FAINA_OK)
+            code = time_pool(pool, folders[0], few, &once_s, err);
+        if (code == FAINA_OK)
+            code = submit_all(driver, FA_BENCH_TYPE, many, err);
+        if (code == FAINA_OK)
+            code = time_pool(pool, folders[1], many, &lines_s, err);
+        fa_bench_rounds_add(&above, (double)many / lines_s);
+        fa_bench_rounds_add(&below, (double)few / once_s);
+    }
+    if (code == FAINA_OK)
+        fa_bench_ratio_add(&bench->report, &above, &below, FA_BENCH_AT_LEAST, 20,
+                           "handlers in Python with \"mode\":\"lines\" / a process for each task");
+    return code;
+}
+
 /* ------------------------------------------------------------------------------------------
  * A tree
  */
@@ -437,7 +498,7 @@ static const struct {
                            struct faina_error *err);
 } parts[] = {
     {"pool-drain", drain},    {"pool-start", start_latency}, {"pool-spawn", spawn_commands},
-    {"pool-tree", grow_tree}, {"pool-idle", stay_idle},
+    {"pool-tree", grow_tree}, {"pool-idle", stay_idle},      {"pool-lines", serve_lines},
 };
 
 enum faina_code fa_bench_pool(struct fa_bench *bench, const char *name, struct faina_error *err)

@@ -202,7 +202,9 @@ static enum faina_code load(struct fa_folder *folder, struct entry *entry, const
         code = load_settings(settings_path, settings_stat, &folder->config.pass_env, &scratch,
                              &settings, err);
     if (code == FAINA_OK) {
-        struct fa_handler *handler = fa_command_create(folder->loop, folder->spawner, &config);
+        struct fa_handler *handler =
+            settings.is_lines ? fa_lines_create(folder->config.lines, &config)
+                              : fa_command_create(folder->loop, folder->spawner, &config);
 
         code = fa_pool_put(folder->pool, handler, err);
         entry->handler = code == FAINA_OK ? handler : NULL;

@@ -16,6 +16,7 @@
 #ifndef FA_WORKER_HANDLER_FOLDER_H
 #define FA_WORKER_HANDLER_FOLDER_H
 
+#include "worker/command/lines.h"
 #include "worker/pool/pool.h"
 #include "worker/type_settings.h"
 #include "worker/command/spawn.h"
@@ -30,8 +31,9 @@ struct fa_folder_config {
     bool must_exist;          /* else it may be made later */
     const char *const *types; /* only these; NULL: all */
     size_t type_count;
-    struct fa_texts pass_env; /* variables for all handlers: environment.h */
-    int64_t kill_after_ms;    /* 0: the default */
+    struct fa_texts pass_env;     /* variables for all handlers: environment.h */
+    struct fa_lines_group *lines; /* for "mode":"lines" */
+    int64_t kill_after_ms;        /* 0: the default */
     struct fa_reporter log;
 };
 

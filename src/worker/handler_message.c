@@ -223,13 +223,66 @@ static enum faina_code read_resource(struct line *line, struct fa_json value)
     return code == FAINA_OVERLOADED ? FAINA_OK : code;
 }
 
+static enum faina_code read_output(struct line *line, struct fa_json value)
+{
+    line->messages->output =
+        fa_arena_copy(&line->messages->job->arena, value.raw.ptr, value.raw.len);
+    return FAINA_OK;
+}
+
+static enum faina_code read_subtasks(struct line *line, struct fa_json value)
+{
+    enum faina_code code = FAINA_OK;
+    struct fa_json_iter it;
+    struct fa_json item;
+
+    if (value.type != FA_JSON_ARRAY)
+        return refuse(line, "subtasks must be a list");
+    for (it = fa_json_iter(value); code == FAINA_OK && fa_json_next(&it, NULL, &item);)
+        code = read_subtask(line, item);
+    return code;
+}
+
+static enum faina_code read_log(struct line *line, struct fa_json value)
+{
+    const char *text;
+
+    if (value.type != FA_JSON_STRING)
+        return refuse(line, "log must be a string");
+    text = fa_json_text(value, &line->messages->scratch);
+    fa_note_log_add(line->messages->log, text, strlen(text));
+    if (text[0] && text[strlen(text) - 1] != '\n')
+        fa_note_log_add(line->messages->log, "\n", 1);
+    return FAINA_OK;
+}
+
+static enum faina_code read_id(struct line *line, struct fa_json value)
+{
+    (void)line;
+    (void)value;
+    return FAINA_OK;
+}
+
+/* In which messages a member may be. */
+enum { ALONE = 1, LINE = 2, END = 4 /* and then ends the attempt */ };
+
 static const struct {
     const char *name;
     enum faina_code (*read)(struct line *line, struct fa_json value);
+    unsigned where;
 } members[] = {
-    {"progress", read_progress}, {"state", read_state},        {"metadata", read_metadata},
-    {"subtask", read_subtask},   {"failFast", read_fail_fast}, {"background", read_background},
-    {"error", read_error},       {"resource", read_resource},
+    {"progress", read_progress, ALONE | LINE},
+    {"state", read_state, ALONE | LINE},
+    {"metadata", read_metadata, ALONE | LINE},
+    {"subtask", read_subtask, ALONE},
+    {"subtasks", read_subtasks, LINE | END},
+    {"failFast", read_fail_fast, ALONE | LINE},
+    {"background", read_background, ALONE | LINE | END},
+    {"error", read_error, ALONE | LINE | END},
+    {"resource", read_resource, ALONE | LINE},
+    {"output", read_output, LINE | END},
+    {"log", read_log, LINE},
+    {"id", read_id, LINE},
 };
 
 /* ------------------------------------------------------------------------------------------
@@ -240,11 +293,17 @@ static enum faina_code read_member(struct line *line, struct fa_bytes key, struc
 {
     const char *names[FA_COUNT(members) + 1] = {NULL};
     const char *name, *nearest;
+    unsigned where = line->messages->log ? LINE : ALONE;
 
-    for (size_t i = 0; i < FA_COUNT(members); i++) {
-        names[i] = members[i].name;
-        if (fa_bytes_equal(key, fa_str(members[i].name)))
-            return members[i].read(line, value);
+    for (size_t i = 0, count = 0; i < FA_COUNT(members); i++) {
+        if (!(members[i].where & where))
+            continue;
+        names[count++] = members[i].name;
+        if (!fa_bytes_equal(key, fa_str(members[i].name)))
+            continue;
+        if (where == LINE && members[i].where & END)
+            line->messages->has_ended = true;
+        return members[i].read(line, value);
     }
     name = fa_json_unescape(key, &line->messages->scratch);
     nearest = fa_wire_nearest(name, names);
@@ -253,25 +312,33 @@ static enum faina_code read_member(struct line *line, struct fa_bytes key, struc
                         nearest ? "\"?" : "");
 }
 
-static enum faina_code read_line(struct line *line, struct fa_bytes text)
+static enum faina_code read_object(struct line *line, struct fa_json object)
 {
+    enum faina_code code = FAINA_OK;
     struct fa_json_iter it;
     struct fa_bytes key;
     struct fa_json value;
+
+    for (it = fa_json_iter(object); code == FAINA_OK && fa_json_next(&it, &key, &value);)
+        code = read_member(line, key, value);
+    if (code == FAINA_OK && line->has_report)
+        code = fa_check_report(&line->report, &line->err);
+    return code;
+}
+
+static enum faina_code read_line(struct line *line, struct fa_bytes text)
+{
+    struct fa_json object;
     enum faina_code code;
 
     code = fa_json_check(text, FA_JSON_DEPTH_MAX + LEVELS_AROUND, "line", FAINA_INVALID_REQUEST,
                          &line->err);
     if (code != FAINA_OK)
         return code;
-    value = fa_json_value(text);
-    if (value.type != FA_JSON_OBJECT)
+    object = fa_json_value(text);
+    if (object.type != FA_JSON_OBJECT)
         return refuse(line, "it must be a JSON object such as {\"progress\":40}");
-    for (it = fa_json_iter(value); code == FAINA_OK && fa_json_next(&it, &key, &value);)
-        code = read_member(line, key, value);
-    if (code == FAINA_OK && line->has_report)
-        code = fa_check_report(&line->report, &line->err);
-    return code;
+    return read_object(line, object);
 }
 
 void fa_handler_messages_add(struct fa_handler_messages *messages, struct fa_bytes text)
@@ -285,6 +352,18 @@ void fa_handler_messages_add(struct fa_handler_messages *messages, struct fa_byt
     if (read_line(&line, text) != FAINA_OK)
         fa_handler_messages_refuse(messages, "line %zu on descriptor 3 is invalid: %s",
                                    messages->line_count, line.err.message);
+    else if (line.has_report)
+        fa_job_report(messages->job, &line.report);
+    fa_arena_reset(&messages->scratch);
+}
+
+void fa_handler_messages_add_object(struct fa_handler_messages *messages, struct fa_json object)
+{
+    struct line line = {.messages = messages};
+
+    fa_error_clear(&line.err);
+    if (read_object(&line, object) != FAINA_OK)
+        fa_handler_messages_refuse(messages, "a line on stdout is invalid: %s", line.err.message);
     else if (line.has_report)
         fa_job_report(messages->job, &line.report);
     fa_arena_reset(&messages->scratch);

@@ -1,12 +1,14 @@
 /*
- * handler_message.h - the messages of a handler beside its output: JSON lines on descriptor 3 of a
- * command, MESSAGE frames of a plugin's process.
+ * handler_message.h - the messages of a handler: JSON lines on descriptor 3 of a command, MESSAGE
+ * frames of a plugin's process, lines of a process that serves many tasks (command/lines.h).
  *
  *     {"progress":40,"state":"decoding"}   {"metadata":{...}}
  *     {"subtask":{"type":...}}   {"failFast":true}
  *     {"background":{"reason":...,"timeout":"1h"}}
  *     {"error":{"message":...,"kind":...,"detail":...,"retryable":false}}
  *     {"resource":"gpu"}
+ *
+ * Only in the last of these: {"output":...}   {"subtasks":[{"type":...}, ...]}   {"log":"..."}
  *
  *   S1  The first invalid line fails the attempt. It is kept for the error, and the lines after it
  *       are ignored.
@@ -16,6 +18,7 @@
 #ifndef FA_WORKER_HANDLER_MESSAGE_H
 #define FA_WORKER_HANDLER_MESSAGE_H
 
+#include "json/json.h"
 #include "worker/pool/require.h"
 
 struct fa_handler_messages {
@@ -34,12 +37,18 @@ struct fa_handler_messages {
     bool has_error, has_retryable;
     struct faina_failure failure;
     struct fa_require *require; /* in the job's arena; NULL: no resource was required */
+    const char *output;         /* a line's, in the job's arena; NULL: none */
+    struct fa_buf *log;         /* where a line's log goes; NULL: this is no line */
+    bool has_ended;             /* a line has ended the attempt */
 };
 
 void fa_handler_messages_init(struct fa_handler_messages *messages, struct fa_job *job);
 void fa_handler_messages_finish(struct fa_handler_messages *messages);
 /* Takes one line, without its newline. Progress is reported to the pool at once. */
 void fa_handler_messages_add(struct fa_handler_messages *messages, struct fa_bytes line);
+/* Takes one line of a process that serves many tasks, an object that passed fa_json_check. Its `id`
+ * is skipped. */
+void fa_handler_messages_add_object(struct fa_handler_messages *messages, struct fa_json object);
 /* Sets S1, unless it is set already. */
 void fa_handler_messages_refuse(struct fa_handler_messages *messages, const char *format, ...)
     FA_PRINTF(2, 3);

@@ -22,6 +22,7 @@ struct fa_runtime {
     struct fa_spawner *spawner;
     struct fa_pool *pool;
     struct fa_folder *folder;
+    struct fa_lines_group *lines;
     struct fa_plugins *plugins;
     struct fa_services *services;
 };
@@ -75,6 +76,8 @@ static enum faina_code start_folder(struct fa_runtime *runtime, struct fa_servic
 
     if (!config->handlers)
         return FAINA_OK;
+    runtime->lines = fa_lines_group_create(runtime->loop, runtime->spawner, &config->log);
+    folder.lines = runtime->lines;
     code = fa_folder_create(&runtime->folder, runtime->pool, runtime->loop, runtime->spawner,
                             &folder, err);
     if (code != FAINA_OK || config->has_no_plugins)
@@ -164,6 +167,7 @@ void fa_runtime_stop(struct fa_runtime *runtime, int64_t grace_ms)
         fa_pool_stop(runtime->pool, grace_ms);
     fa_plugins_stop(runtime->plugins);
     fa_services_stop(runtime->services);
+    fa_lines_group_stop(runtime->lines);
     fa_event_loop_destroy(runtime->loop);
     runtime->loop = NULL;
 }
@@ -180,6 +184,7 @@ void fa_runtime_destroy(struct fa_runtime *runtime)
     fa_folder_destroy(runtime->folder);
     fa_services_destroy(runtime->services);
     fa_pool_destroy(runtime->pool);
+    fa_lines_group_destroy(runtime->lines);
     fa_plugins_destroy(runtime->plugins);
     fa_spawner_destroy(runtime->spawner);
     free(runtime);

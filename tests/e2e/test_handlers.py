@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-from helper_cli import ROOT, contains, environment, equal, is_true, run
+from helper_cli import ROOT, Skip, contains, environment, equal, is_true, run
 
 WORK = ("worker", "--idle-exit", "1s", "--concurrency", "4")
 
@@ -42,8 +42,67 @@ def manual(cli):
     return [name for name, _ in shown]
 
 
+def lines_module(cli, name):
+    """A module of examples/lines beside the handlers."""
+    shutil.copy(f"{ROOT}/examples/lines/{name}", cli.path("handlers"))
+    os.chmod(cli.path(f"handlers/{name}"), 0o644)
+
+
 def result(cli, task):
     return json.loads(cli("result", task).out)
+
+
+def check_lines(cli):
+    """A type `mixed` whose input is a number, or what to do."""
+    numbers = [cli.submit("mixed", str(number)) for number in range(20)]
+    bad = cli.submit("mixed", '"bad"', "--max-attempts", "1")
+    worse = cli.submit("mixed", '"worse"', "--max-attempts", "1")
+    cli(*WORK)
+    equal([result(cli, task) for task in numbers], [number * 2 for number in range(20)])
+    equal(cli.get(bad)["error"]["message"], "no such host")
+    equal(cli.get(bad)["error"]["kind"], "dns")
+    equal(cli.get(worse)["status"], "dead_letter")
+    contains(cli("logs", numbers[0]).out, "a printed line")
+
+
+def test_lines_in_python(cli):
+    os.mkdir(cli.path("handlers"), 0o755)
+    lines_module(cli, "faina_lines.py")
+    path = cli.write("handlers/mixed.py", """#!/usr/bin/env python3
+import faina_lines
+def mixed(task):
+    print("a printed line")
+    if task["input"] == "bad":
+        raise faina_lines.Failed("no such host", kind="dns")
+    task.send(progress=50, state="half")
+    return task["input"] * 2 if task["input"] != "worse" else task["nothing"]
+faina_lines.run(mixed, threads=4)
+""")
+    os.chmod(path, 0o755)
+    cli.write("handlers/mixed.json", '{"mode":"lines","concurrency":4}')
+    os.chmod(cli.path("handlers/mixed.json"), 0o644)
+    check_lines(cli)
+
+
+def test_lines_in_node(cli):
+    if not shutil.which("node"):
+        raise Skip("no node here")
+    os.mkdir(cli.path("handlers"), 0o755)
+    lines_module(cli, "faina_lines.mjs")
+    path = cli.write("handlers/mixed.mjs", """#!/usr/bin/env node
+import { Failed, run } from "./faina_lines.mjs";
+run(async (task) => {
+  console.log("a printed line");
+  if (task.input === "bad") throw new Failed("no such host", { kind: "dns" });
+  if (task.input === "worse") return task.nothing.at(0);
+  task.send({ progress: 50, state: "half" });
+  return task.input * 2;
+});
+""")
+    os.chmod(path, 0o755)
+    cli.write("handlers/mixed.json", '{"mode":"lines","concurrency":4}')
+    os.chmod(cli.path("handlers/mixed.json"), 0o644)
+    check_lines(cli)
 
 
 def test_the_examples(cli):
@@ -66,7 +125,10 @@ def test_the_examples(cli):
 
 def test_the_manual(cli):
     names = manual(cli)
-    equal(names, ["hello", "squares", "squares.one", "order", "hello.json", "double.c"])
+    equal(names, ["hello", "squares", "squares.one", "order", "hello.json", "mean.py", "mean.json",
+                  "double.c"])
+    lines_module(cli, "faina_lines.py")
+    mean = cli.submit("mean", "[1,2,3]")
     hello = cli.submit("hello", '{"name":"Ann"}')
     squares = cli.submit("squares", '{"numbers":[3,4]}')
     order = cli.submit("order", "{}")
@@ -76,6 +138,7 @@ def test_the_manual(cli):
     equal(cli("result", hello).out, '{"greeting":"Hello, Ann"}\n')
     equal(result(cli, squares), {"sum": 25})
     equal(result(cli, double), 42)
+    equal(result(cli, mean), 2)
     got = cli.get(order)
     equal((got["status"], got["state"]), ("background", "the warehouse packs it"))
     cli("complete", order, '"packed"')
