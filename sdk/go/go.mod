@@ -1,0 +1,3 @@
+module faina.example/faina
+
+go 1.19

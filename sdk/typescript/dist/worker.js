@@ -1,0 +1,504 @@
+/**
+ * A worker: claims tasks, runs handlers, and reports how they end.
+ *
+ * Loops of a running worker, all in one thread:
+ *
+ *   claim      claims ahead of need, at most `prefetch` tasks more than run
+ *   heartbeat  renews the leases of all held tasks in one request, and learns which are lost
+ *   send       reports starts, progress and outcomes: all that have accumulated, in one request
+ *   log        sends log lines
+ *
+ * An attempt ends once, in `end`, whatever comes first: its handler, a lost lease, the end of a drain.
+ */
+import { Client, sleep, toBody } from "./client.js";
+import { FainaError, Permanent, Retry, Unavailable } from "./errors.js";
+import { stringify } from "./json.js";
+import { inContextOf } from "./tracing.js";
+/** Returned by a handler: run the task again after this. No attempt is counted. */
+export class Snooze {
+    duration;
+    constructor(duration) {
+        this.duration = duration;
+    }
+}
+/**
+ * Returned by a handler: wait for these tasks. When all have ended the handler runs again; `context.phase` is then
+ * `resume`.
+ */
+export class Subtasks {
+    tasks;
+    options;
+    constructor(tasks, options = {}) {
+        this.tasks = tasks;
+        this.options = options;
+    }
+}
+/**
+ * Returned by a handler: the work continues elsewhere. No worker holds the task any more; it ends by a call of
+ * `:complete` or `:fail`, or fails after `timeout`.
+ */
+export class Background {
+    reason;
+    timeout;
+    constructor(reason = "", timeout = "1h") {
+        this.reason = reason;
+        this.timeout = timeout;
+    }
+}
+/** The attempt of a handler. */
+export class Context {
+    worker;
+    task;
+    /** Aborted when the work is not wanted any more: stop soon. What the handler returns is ignored. */
+    signal;
+    /** Why the signal was aborted. */
+    why = null;
+    /** Of the worker: when the lease was last renewed, by performance.now(). */
+    renewed = 0;
+    controller = new AbortController();
+    constructor(task, worker) {
+        this.worker = worker;
+        this.task = task;
+        this.signal = this.controller.signal;
+    }
+    get id() {
+        return this.task.id;
+    }
+    get attempt() {
+        return this.task.attempts;
+    }
+    /** Grows with each claim. Pass it on to systems that must refuse an attempt that has lost its lease. */
+    get fence() {
+        return this.task.fence;
+    }
+    get phase() {
+        return this.task.phase;
+    }
+    /** The subtasks, in the phases `resume` and `error`. */
+    subtasks() {
+        return this.worker.client.children(this.id);
+    }
+    /** Reports progress; returns at once. `metadata` is merged into that of the task. */
+    progress(percent, state, metadata) {
+        this.worker.report(this, "progress", { progress: percent, state, metadata });
+    }
+    /** Adds a line to the log of the attempt. */
+    log(line) {
+        this.worker.log(this, line);
+    }
+    /** Waits; true as soon as the work is not wanted any more. */
+    async sleep(ms) {
+        await sleep(ms, this.signal);
+        return this.signal.aborted;
+    }
+    /** Of the worker. */
+    stop(why) {
+        this.why ??= why;
+        this.controller.abort(new Error(why));
+    }
+}
+const HEARTBEAT_MS_MAX = 5000; // how soon a cancellation arrives
+// The engine's words for an act that comes too late.
+const LATE = new Set(["wrong_worker", "task_not_claimed", "task_not_found", "task_completed", "task_failed",
+    "task_already_claimed", "invalid_transition"]);
+const keyOf = (context) => `${context.id} ${context.fence}`;
+/** Runs handlers for the tasks of a server. */
+export class Worker {
+    client;
+    name;
+    concurrency;
+    leaseMs;
+    drainMs;
+    prefetch;
+    options;
+    warn;
+    handlers = new Map();
+    held = new Map();
+    running = new Set();
+    waiting = [];
+    acts = [];
+    logs = [];
+    isSending = false;
+    isLogging = false;
+    isStarted = false;
+    stopping = new AbortController();
+    stopped = new AbortController();
+    wakers = [];
+    constructor(client = new Client(), options = {}) {
+        this.client = client;
+        this.options = options;
+        this.concurrency = options.concurrency ?? 10;
+        this.leaseMs = (options.lease ?? 30) * 1000;
+        this.drainMs = (options.drain ?? 25) * 1000;
+        this.prefetch = options.prefetch ?? Math.min(this.concurrency, 100);
+        const host = globalThis.process?.env?.HOSTNAME ?? "worker";
+        const pid = globalThis.process?.pid ?? 0;
+        this.name = options.name ?? `${host}-${pid}-${Math.random().toString(16).slice(2, 10)}`;
+        this.warn = options.warn ?? ((text) => console.warn(`faina: ${text}`));
+    }
+    /**
+     * Registers a handler. It gets the input and the context; what it returns is the output. `onError` runs when a subtask
+     * has not completed; without it the task fails.
+     */
+    task(type, run, options = {}) {
+        if (this.handlers.has(type.toLowerCase()))
+            throw new TypeError(`"${type}" has a handler already`);
+        this.handlers.set(type.toLowerCase(), { type, run, onError: options.onError });
+        return this;
+    }
+    /** Works until stop(), SIGTERM or Ctrl-C, and then drains. */
+    async run() {
+        const process = globalThis.process;
+        const end = () => this.stopping.abort();
+        for (const name of ["SIGTERM", "SIGINT"])
+            process?.on?.(name, end);
+        try {
+            this.start();
+            while (!this.stopping.signal.aborted)
+                await sleep(60_000, this.stopping.signal);
+            await this.stop();
+        }
+        finally {
+            for (const name of ["SIGTERM", "SIGINT"])
+                process?.off?.(name, end);
+        }
+    }
+    /** Begins to work; returns at once. */
+    start() {
+        if (this.handlers.size === 0)
+            throw new TypeError("the worker has no handlers: register them with task()");
+        if (this.isStarted)
+            throw new TypeError("the worker was started already");
+        this.isStarted = true;
+        void this.claimLoop();
+        void this.heartbeatLoop();
+        return this;
+    }
+    /**
+     * Claims nothing more, returns tasks that have not started, waits up to `drain` seconds for running ones, and stops
+     * the rest. The attempts of these are not counted.
+     */
+    async stop(drain = this.drainMs / 1000) {
+        if (this.stopped.signal.aborted)
+            return;
+        this.stopping.abort();
+        this.waiting.length = 0;
+        for (const context of this.held.values())
+            if (!this.running.has(keyOf(context)))
+                this.end(context, "release", {});
+        const end = performance.now() + drain * 1000;
+        while (this.held.size > 0 && performance.now() < end)
+            await this.changed(end - performance.now());
+        for (const context of [...this.held.values()]) {
+            this.end(context, "snooze", { for: "0s" });
+            context.stop("stopped");
+        }
+        const last = performance.now() + 5000;
+        while ((this.acts.length > 0 || this.isSending) && performance.now() < last)
+            await this.changed(100);
+        this.stopped.abort();
+        try {
+            await this.client.request("DELETE", `/workers/${encodeURIComponent(this.name)}`);
+        }
+        catch (error) {
+            if (!(error instanceof FainaError))
+                throw error;
+        }
+    }
+    /** Runs the handler of `type` once, without a server, and returns what it returns. For tests. */
+    async runInline(type, input, members = {}) {
+        const handler = this.handlers.get(type.toLowerCase());
+        if (handler === undefined)
+            throw new TypeError(`"${type}" has no handler`);
+        const task = { id: "00000000-0000-7000-8000-000000000000", type, namespace: "default", input, attempts: 1, fence: 1,
+            phase: "start", metadata: {}, status: "running", ...members };
+        return handler.run(input, new Context(task, { client: this.client, report() { }, log() { } }));
+    }
+    /** Of contexts: adds a report of the attempt. */
+    report(context, act, body) {
+        this.acts.push({ context, act, body });
+        if (!this.isSending) {
+            this.isSending = true;
+            queueMicrotask(() => void this.send());
+        }
+    }
+    /** Of contexts. */
+    log(context, line) {
+        this.logs.push({ context, line });
+        if (!this.isLogging) {
+            this.isLogging = true;
+            queueMicrotask(() => void this.sendLogs());
+        }
+    }
+    // -------------------------------------------------------------------------------- claims
+    changed(ms) {
+        return new Promise((resolve) => {
+            const timer = setTimeout(resolve, Math.max(1, ms));
+            this.wakers.push(() => {
+                clearTimeout(timer);
+                resolve();
+            });
+        });
+    }
+    wake() {
+        const wakers = this.wakers;
+        this.wakers = [];
+        for (const waker of wakers)
+            waker();
+    }
+    async claimLoop() {
+        const signal = this.stopping.signal;
+        const types = [...this.handlers.values()].map((handler) => handler.type);
+        let failures = 0;
+        while (!signal.aborted) {
+            const room = this.concurrency + this.prefetch - this.held.size;
+            if (room <= 0) {
+                await this.changed(1000);
+                continue;
+            }
+            const body = { workerId: this.name, types, limit: Math.min(room, 1000), leaseSeconds: this.leaseMs / 1000,
+                waitSeconds: 20, namespaces: this.options.namespaces, services: this.options.services };
+            try {
+                const answer = await this.client.request("POST", "/claims", { body, timeoutMs: this.client.timeoutMs + 20_000, signal });
+                failures = 0;
+                for (const task of answer.tasks)
+                    this.accept(task);
+            }
+            catch (error) {
+                if (!(error instanceof FainaError))
+                    throw error;
+                if (signal.aborted)
+                    return;
+                if (++failures === 1 || failures % 10 === 0)
+                    this.warn(`can't claim tasks: ${error.message}`);
+                const seconds = error.retryAfterSeconds ?? Math.min(10, 0.1 * 2 ** failures) * (0.5 + Math.random() / 2);
+                await sleep(seconds * 1000, signal);
+            }
+        }
+    }
+    accept(task) {
+        const context = new Context(task, this);
+        context.renewed = performance.now();
+        this.held.set(keyOf(context), context);
+        if (this.stopping.signal.aborted || !this.handlers.has(task.type.toLowerCase())) {
+            this.end(context, "release", {});
+            return;
+        }
+        this.waiting.push(context);
+        this.fill();
+    }
+    fill() {
+        while (this.running.size < this.concurrency && this.waiting.length > 0) {
+            const context = this.waiting.shift();
+            const key = keyOf(context);
+            if (this.held.get(key) !== context)
+                continue; // it was lost meanwhile
+            this.running.add(key);
+            this.report(context, "start", { leaseSeconds: this.leaseMs / 1000 });
+            void this.attempt(context);
+        }
+    }
+    // -------------------------------------------------------------------------------- attempts
+    async attempt(context) {
+        const handler = this.handlers.get(context.task.type.toLowerCase());
+        try {
+            let run = handler.run;
+            if (context.phase === "error") {
+                if (handler.onError === undefined)
+                    throw await this.subtaskFailure(context);
+                run = handler.onError;
+            }
+            const value = await inContextOf(context.task.metadata?.traceparent, () => run(context.task.input, context));
+            this.returned(context, value);
+        }
+        catch (error) {
+            this.failed(context, error);
+        }
+    }
+    async subtaskFailure(context) {
+        const bad = (await context.subtasks()).filter((task) => task.status !== "completed")
+            .map((task) => `${task.type} ${task.id} is ${task.status}`);
+        return new Permanent(`a subtask has not completed: ${bad.slice(0, 5).join(", ")}`, { kind: "subtask_failed" });
+    }
+    returned(context, value) {
+        if (context.signal.aborted)
+            return this.end(context, null, {}); // it may be half of the work
+        if (value instanceof Snooze)
+            return this.end(context, "snooze", { for: value.duration });
+        if (value instanceof Background)
+            return this.end(context, "background", { reason: value.reason, timeout: value.timeout });
+        if (value instanceof Subtasks)
+            return this.end(context, "block", { ...value.options, subtasks: value.tasks.map(toBody) });
+        try {
+            stringify(value);
+        }
+        catch (error) {
+            return this.failed(context, new Permanent(`the handler returned what is no JSON: ${error.message}`, { kind: "invalid_output" }));
+        }
+        this.end(context, "complete", value === undefined || value === null ? {} : { output: value });
+    }
+    failed(context, thrown) {
+        if (context.signal.aborted)
+            return this.end(context, null, {});
+        const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+        const body = { message: error.message || error.name };
+        if (error instanceof Retry || error instanceof Permanent) {
+            const { kind, detail } = error.options;
+            if (kind !== undefined)
+                body.kind = kind;
+            if (detail !== undefined)
+                body.detail = detail;
+            if (error instanceof Permanent)
+                body.retryable = false;
+            else if (error.options.after !== undefined)
+                body.retryAfter = error.options.after instanceof Date ? error.options.after.toISOString() : error.options.after;
+        }
+        else {
+            body.kind = error.name;
+            body.detail = { stack: (error.stack ?? "").slice(0, 8000) };
+        }
+        this.end(context, "fail", { error: body });
+    }
+    /** Ends the attempt, unless it has ended. act null: nothing is reported. */
+    end(context, act, body) {
+        const key = keyOf(context);
+        this.running.delete(key);
+        if (this.held.delete(key) && act !== null)
+            this.report(context, act, body);
+        this.fill();
+        this.wake();
+    }
+    // -------------------------------------------------------------------------------- reports
+    async send() {
+        while (this.acts.length > 0) {
+            const batch = this.acts.splice(0, 500);
+            const ended = new Set(batch.filter(({ act }) => act === "complete" || act === "fail")
+                .map(({ context }) => context));
+            // A start whose outcome is in the same request has no reader.
+            await this.sendBatch(batch.filter(({ act, context }) => act !== "start" || !ended.has(context)));
+        }
+        this.isSending = false;
+        this.wake();
+    }
+    bodyOf({ context, body }) {
+        return { workerId: this.name, fence: context.fence, ...body };
+    }
+    /** Sends until the server has answered. All acts may be repeated: their fences make them harmless. */
+    async sendBatch(batch) {
+        for (let failures = 0; batch.length > 0;) {
+            try {
+                if (batch.length === 1) {
+                    const [one] = batch;
+                    await this.client.request("POST", `/tasks/${one.context.id}:${one.act}`, { body: this.bodyOf(one), repeat: true });
+                    return;
+                }
+                const items = batch.map((one) => ({ id: one.context.id, act: one.act, body: this.bodyOf(one) }));
+                const answer = await this.client.request("POST", "/acts", { body: { items }, repeat: true });
+                // An item that was refused for another reason than lateness is sent again by itself.
+                for (const [i, item] of answer.items.entries()) {
+                    if (LATE.has(item.code))
+                        this.refused(batch[i], item.code, item.detail);
+                    else if (item.code !== undefined)
+                        await this.sendBatch([batch[i]]);
+                }
+                return;
+            }
+            catch (error) {
+                if (!(error instanceof FainaError))
+                    throw error;
+                if (batch.length === 1 && LATE.has(error.code))
+                    return this.refused(batch[0], error.code, error.message);
+                if (!(error instanceof Unavailable) && error.status !== 429 && error.status !== 503) {
+                    if (batch.length > 1) { // one act may be what the server refuses
+                        for (const one of batch)
+                            await this.sendBatch([one]);
+                        return;
+                    }
+                    const [one] = batch;
+                    this.warn(`task ${one.context.id}: ${one.act} was refused: ${error.message}`);
+                    if (["fail", "start", "progress"].includes(one.act))
+                        return;
+                    batch = [{ context: one.context, act: "fail", body: { error: { message: `${one.act} was refused: ${error.message}`, kind: error.code || "refused", retryable: false } } }];
+                    continue;
+                }
+                if (++failures === 1 || failures % 10 === 0)
+                    this.warn(`can't report outcomes: ${error.message}`);
+                if (this.stopped.signal.aborted)
+                    return;
+                await sleep(Math.min(5000, 100 * 2 ** failures));
+            }
+        }
+    }
+    /** The engine doesn't accept an act of this attempt: the lease was lost, or the task was cancelled. */
+    refused({ context, act }, code, detail) {
+        if (act === "start" || act === "progress") {
+            if (this.held.has(keyOf(context)))
+                this.lose(context, "lost");
+        }
+        else if (act !== "release") {
+            this.warn(`task ${context.id}: the ${act} of attempt ${context.attempt} came too late: ${detail ?? code}`);
+        }
+    }
+    lose(context, why) {
+        context.stop(why);
+        if (!this.running.has(keyOf(context)))
+            this.end(context, null, {});
+    }
+    // -------------------------------------------------------------------------------- leases
+    async heartbeatLoop() {
+        const body = { hostname: globalThis.process?.env?.HOSTNAME, poolSize: this.concurrency,
+            types: [...this.handlers.values()].map((handler) => handler.type), leaseSeconds: this.leaseMs / 1000,
+            services: this.options.services };
+        const path = `/workers/${encodeURIComponent(this.name)}`;
+        while (!this.stopped.signal.aborted) {
+            const begin = performance.now();
+            const held = [...this.held.values()];
+            const tasks = held.map((context) => ({ id: context.id, fence: context.fence }));
+            try {
+                const answer = await this.client.request("PUT", path, { body: { ...body, tasks }, signal: this.stopped.signal });
+                const losses = new Map(answer.losses.map((loss) => [`${loss.id} ${loss.fence}`, loss.why]));
+                for (const context of held) {
+                    context.renewed = begin;
+                    const why = losses.get(keyOf(context));
+                    if (why !== undefined && this.held.has(keyOf(context)))
+                        this.lose(context, why);
+                }
+            }
+            catch (error) {
+                if (!(error instanceof FainaError))
+                    throw error;
+                if (this.stopped.signal.aborted)
+                    return;
+                this.warn(`can't renew leases: ${error.message}`);
+                for (const context of held)
+                    if (performance.now() > context.renewed + this.leaseMs * 0.9)
+                        this.lose(context, "lost");
+            }
+            const pause = Math.min(this.leaseMs / 3, HEARTBEAT_MS_MAX) - (performance.now() - begin);
+            await sleep(Math.max(50, pause), this.stopped.signal);
+        }
+    }
+    // -------------------------------------------------------------------------------- logs
+    async sendLogs() {
+        while (this.logs.length > 0) {
+            const lines = new Map();
+            for (const { context, line } of this.logs.splice(0)) {
+                const known = lines.get(context);
+                if (known === undefined)
+                    lines.set(context, [line]);
+                else
+                    known.push(line);
+            }
+            for (const [context, texts] of lines) {
+                try {
+                    await this.client.request("POST", `/tasks/${context.id}/log`, { body: { workerId: this.name, fence: context.fence, lines: texts } });
+                }
+                catch (error) {
+                    if (!(error instanceof FainaError))
+                        throw error;
+                }
+            }
+        }
+        this.isLogging = false;
+    }
+}
