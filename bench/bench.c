@@ -63,6 +63,15 @@ static const struct fa_bench_part parts[] = {
      fa_bench_serve},
     {"vault", "the ingest of examples/vault against sha256sum and cp", FA_BENCH_SQLITE,
      fa_bench_vault},
+    {"broker-life", "submit, claim and complete with and without messages to RabbitMQ",
+     FA_BENCH_POSTGRES, fa_bench_broker},
+    {"broker-publish", "the publisher against bare messages with confirms", FA_BENCH_POSTGRES,
+     fa_bench_broker},
+    {"broker-start", "from a submit through RabbitMQ to the claim against a bare message",
+     FA_BENCH_POSTGRES, fa_bench_broker},
+    {"nats-life", "submit, claim and complete on NATS against bare keys", FA_BENCH_NATS,
+     fa_bench_nats},
+    {"nats-claim", "the latency of a claim of 100 on NATS", FA_BENCH_NATS, fa_bench_nats},
     {"pool-idle", "an idle node with 1,000,000 delayed tasks and 10,000 schedules", ONE_WRITER,
      fa_bench_pool},
 };
@@ -91,7 +100,8 @@ static const struct {
     [JSON] = {"json", "FILE", "also write all numbers as JSON"},
     [URL] = {"url", "URL",
              "sqlite: (files in the temporary folder), memory: (no raw parts), or a database's\n"
-             "                 postgres://..., in which schemas are created and dropped"},
+             "                 postgres://..., in which schemas are created and dropped, or "
+             "nats://..."},
     [NO_RAW] = {"no-raw", NULL, "don't measure raw statements, nor the ratios to them"},
     [HELP] = {"help", NULL, "show this help"},
 };
@@ -110,7 +120,8 @@ static void print_help(void)
     puts("\nParts:");
     for (size_t i = 0; i < FA_COUNT(parts); i++)
         printf("  %-14s %s%s\n", parts[i].name, parts[i].what,
-               parts[i].engines == FA_BENCH_POSTGRES     ? " (PostgreSQL)"
+               parts[i].engines == FA_BENCH_NATS         ? " (NATS)"
+               : parts[i].engines == FA_BENCH_POSTGRES   ? " (PostgreSQL)"
                : !(parts[i].engines & FA_BENCH_POSTGRES) ? " (SQLite)"
                                                          : "");
 }
@@ -186,6 +197,8 @@ static enum fa_bench_kind kind_of(const char *url)
 {
     if (strcmp(url, "sqlite:") == 0)
         return FA_BENCH_SQLITE;
+    if (strncmp(url, "nats://", 7) == 0)
+        return FA_BENCH_NATS;
     return strcmp(url, "memory:") == 0 ? FA_BENCH_MEMORY : FA_BENCH_POSTGRES;
 }
 
@@ -197,9 +210,12 @@ static int check_url(const char *url)
             return usage_error("--url can't have schema=: the benchmarks create their own schemas");
         return FA_EXIT_OK;
     }
+    if (kind_of(url) == FA_BENCH_NATS && strchr(url, '?'))
+        return usage_error("--url of NATS has no parameters: the benchmarks create their own "
+                           "buckets");
     if (kind_of(url) == FA_BENCH_POSTGRES)
-        return usage_error("--url is sqlite:, memory: or postgres://...: the benchmarks create "
-                           "their own stores, in the folder of --dir");
+        return usage_error("--url is sqlite:, memory:, postgres://... or nats://...: the "
+                           "benchmarks create their own stores, in the folder of --dir");
     return FA_EXIT_OK;
 }
 
@@ -212,8 +228,8 @@ static int check_parts(const struct arguments *arguments)
             return FA_EXIT_OK;
     }
     fprintf(stderr, "faina-bench: --only: %s is for %s\n", arguments->only,
-            kind_of(arguments->url) == FA_BENCH_POSTGRES ? "SQLite only"
-                                                         : "PostgreSQL only; name one with --url");
+            kind_of(arguments->url) == FA_BENCH_SQLITE ? "other engines; name one with --url"
+                                                       : "SQLite, or another engine");
     return fa_code_exit(FAINA_NOT_FOUND);
 }
 
@@ -475,6 +491,7 @@ int main(int argc, char **argv)
     bench->url = arguments.url;
     bench->is_quick = arguments.is_quick;
     bench->is_huge = arguments.is_huge;
+    bench->broker = getenv("FAINA_BROKER");
     bench->has_raw = !arguments.is_without_raw && kind_of(arguments.url) != FA_BENCH_MEMORY;
     bench->has_terminal = isatty(STDERR_FILENO);
     bench->rounds = arguments.rounds     ? arguments.rounds

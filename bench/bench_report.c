@@ -131,6 +131,10 @@ static const char *subject_name(const struct fa_bench_report *report, enum fa_be
         return "engine, posted";
     case FA_BENCH_HTTP:
         return "engine, over HTTP";
+    case FA_BENCH_ANNOUNCED:
+        return "engine, with RabbitMQ";
+    case FA_BENCH_KEYS:
+        return "bare keys on NATS";
     }
     return "";
 }
@@ -352,9 +356,13 @@ static void write_speed(struct fa_json_writer *w, const struct fa_bench_speed *s
 {
     static const char *const names[] = {"submit", "claim", "complete", "life"};
     static const char *const subjects[] = {
-        [FA_BENCH_MINIMAL] = "raw-minimal", [FA_BENCH_OWN] = "raw-own",
-        [FA_BENCH_ENGINE] = "engine",       [FA_BENCH_POSTED] = "engine-posted",
+        [FA_BENCH_MINIMAL] = "raw-minimal",
+        [FA_BENCH_OWN] = "raw-own",
+        [FA_BENCH_ENGINE] = "engine",
+        [FA_BENCH_POSTED] = "engine-posted",
         [FA_BENCH_HTTP] = "engine-http",
+        [FA_BENCH_KEYS] = "keys",
+        [FA_BENCH_ANNOUNCED] = "engine-announced",
     };
 
     fa_json_begin_object(w);

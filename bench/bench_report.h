@@ -16,11 +16,13 @@
 #define FA_BENCH_ROWS_MAX 48
 
 enum fa_bench_subject {
-    FA_BENCH_MINIMAL, /* raw statements on a minimal table for a queue */
-    FA_BENCH_OWN,     /* raw statements on the engine's schema */
-    FA_BENCH_ENGINE,  /* the engine, through service.h */
-    FA_BENCH_POSTED,  /* the same, through post.h: callers that don't sleep */
-    FA_BENCH_HTTP,    /* the remote engine, and a server in another process */
+    FA_BENCH_MINIMAL,   /* raw statements on a minimal table for a queue */
+    FA_BENCH_OWN,       /* raw statements on the engine's schema */
+    FA_BENCH_ENGINE,    /* the engine, through service.h */
+    FA_BENCH_POSTED,    /* the same, through post.h: callers that don't sleep */
+    FA_BENCH_HTTP,      /* the remote engine, and a server in another process */
+    FA_BENCH_ANNOUNCED, /* the engine, with messages to RabbitMQ */
+    FA_BENCH_KEYS,      /* bare writes of keys on a NATS server */
 };
 
 /* The steps of one task. */

@@ -37,9 +37,10 @@ struct fa_bench_inputs {
 };
 
 struct fa_bench {
-    const char *url; /* "sqlite:", "memory:", or the URL of a PostgreSQL database */
-    char dir[4096];  /* the temporary folder */
-    char mark[32];   /* the prefix of the run's schemas, and the name of its sessions */
+    const char *url;    /* "sqlite:", "memory:", or the URL of a PostgreSQL database or NATS */
+    const char *broker; /* FAINA_BROKER, the URL of a RabbitMQ server; NULL: none */
+    char dir[4096];     /* the temporary folder */
+    char mark[32];      /* the prefix of the run's schemas, and the name of its sessions */
     int rounds;
     bool is_quick, is_huge;
     bool has_raw; /* also measure raw statements */
@@ -48,7 +49,12 @@ struct fa_bench {
     struct fa_bench_report report;
 };
 
-enum fa_bench_kind { FA_BENCH_SQLITE = 1, FA_BENCH_MEMORY = 2, FA_BENCH_POSTGRES = 4 };
+enum fa_bench_kind {
+    FA_BENCH_SQLITE = 1,
+    FA_BENCH_MEMORY = 2,
+    FA_BENCH_POSTGRES = 4,
+    FA_BENCH_NATS = 8,
+};
 
 /* One part of the run; --only selects parts by name or prefix. */
 struct fa_bench_part {
@@ -67,6 +73,8 @@ enum faina_code fa_bench_idle(struct fa_bench *bench, const char *name, struct f
 enum faina_code fa_bench_pool(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_serve(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_vault(struct fa_bench *bench, const char *name, struct faina_error *err);
+enum faina_code fa_bench_nats(struct fa_bench *bench, const char *name, struct faina_error *err);
+enum faina_code fa_bench_broker(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_memory(struct fa_bench *bench, const char *name, struct faina_error *err);
 
 void fa_bench_inputs_init(struct fa_bench_inputs *inputs);
