@@ -1,13 +1,11 @@
-"""What the tests with RabbitMQ share: one server for all of them, an AMQP client, and a proxy."""
+"""What the tests with RabbitMQ share: one server for all of them, and an AMQP client."""
 import importlib.machinery
 import importlib.util
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import uuid
 
@@ -15,6 +13,7 @@ ROOT = os.environ.get("FA_SOURCE_ROOT") or os.path.dirname(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.append(f"{ROOT}/tests/server")
 sys.path.append("/usr/lib/python3/dist-packages")  # Debian's modules, when another Python is first
+sys.path.append(f"{ROOT}/tests/support")
 import helper_server as http  # pylint: disable=wrong-import-position
 
 try:
@@ -115,59 +114,6 @@ class Queue:
     def close(self):
         self.channel.queue_delete(self.name)
         self.connection.close()
-
-
-class Proxy:
-    """Passes connections on to the broker; can lose its answers, and cut all connections."""
-
-    def __init__(self, port):
-        self.target = port
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        self.loses_answers = False
-        self.is_refusing = False
-        self.pairs = []
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            try:
-                client = self.listener.accept()[0]
-            except OSError:
-                return
-            if self.is_refusing:
-                client.close()
-                continue
-            server = socket.create_connection(("127.0.0.1", self.target))
-            self.pairs.append((client, server))
-            threading.Thread(target=self.pass_on, args=(client, server, False), daemon=True).start()
-            threading.Thread(target=self.pass_on, args=(server, client, True), daemon=True).start()
-
-    def pass_on(self, source, sink, is_answer):
-        try:
-            while data := source.recv(65536):
-                if not (is_answer and self.loses_answers):
-                    sink.sendall(data)
-        except OSError:
-            pass
-        for end in (source, sink):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-    def cut(self):
-        for pair in self.pairs:
-            for end in pair:
-                try:
-                    end.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    pass
-        self.pairs.clear()
-
-    def close(self):
-        self.listener.close()
-        self.cut()
 
 
 class Worker:

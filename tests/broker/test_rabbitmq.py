@@ -11,8 +11,9 @@ import time
 import uuid
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from helper_broker import ROOT, Proxy, Queue, Worker, http, run, runs  # pylint: disable=C0413
+from helper_broker import ROOT, Queue, Worker, http, run, runs  # pylint: disable=C0413
 from helper_server import BIN, Skip, environment, equal, is_true, wait_until  # pylint: disable=C0413
+from tcp_proxy import Proxy  # pylint: disable=C0413
 
 
 def serve(place, rabbit, url=None, **more):

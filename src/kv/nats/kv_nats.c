@@ -50,6 +50,7 @@ struct kv_nats {
     const char *stream, *prefix; /* "KV_faina", "$KV.faina." */
     const char *get_direct, *get_fresh;
     bool reads_directly, needs_leader;
+    int replicas;          /* of a bucket that is created */
     atomic_llong ahead_us; /* the server's clock, as seen by the watch */
 
     struct fa_kv_watcher watcher;
@@ -504,6 +505,30 @@ static enum faina_code ask_stream(struct kv_nats *kv, int64_t timeout_ms, struct
     return code;
 }
 
+static enum faina_code create_bucket(struct kv_nats *kv, struct fa_arena *arena,
+                                     struct faina_error *err)
+{
+    const char *body = fa_arena_printf(
+        arena,
+        "{\"name\":\"%s\",\"subjects\":[\"%s>\"],\"retention\":\"limits\",\"max_consumers\":-1,"
+        "\"max_msgs\":-1,\"max_bytes\":-1,\"max_age\":0,\"max_msgs_per_subject\":1,"
+        "\"max_msg_size\":-1,\"discard\":\"new\",\"storage\":\"file\",\"num_replicas\":%d,"
+        "\"duplicate_window\":120000000000,\"deny_delete\":true,\"allow_rollup_hdrs\":true,"
+        "\"allow_direct\":true,\"description\":\"tasks of Faina\"}",
+        kv->stream, kv->prefix, kv->replicas);
+    struct fa_bytes answer;
+    int64_t error_code;
+    enum faina_code code =
+        fa_nats_ask(kv->nats, fa_arena_printf(arena, "$JS.API.STREAM.CREATE.%s", kv->stream), body,
+                    TIMEOUT_MS, arena, &answer, &error_code, err);
+
+    if (code == FAINA_OK && error_code != 0)
+        code = fa_error_set(err, FAINA_UNAVAILABLE,
+                            "the NATS server did not create the bucket %.64s: %.250s",
+                            kv->url.bucket, answer.ptr);
+    return code;
+}
+
 /* N2. Whether the watch can continue where it was cut. */
 static bool can_resume(struct watch *watch, struct fa_json stream)
 {
@@ -525,10 +550,13 @@ static struct fa_nats_feed *open_feed(struct watch *watch)
     struct fa_nats_feed *feed = NULL;
     struct fa_json stream, state;
     uint64_t pending = 0;
-    int64_t error_code;
+    int64_t error_code = 0;
     bool resumes;
 
     if (ask_stream(kv, 2000, &scratch, &stream, &error_code, NULL) != FAINA_OK || error_code != 0) {
+        if (error_code == NO_STREAM)
+            (void)create_bucket(kv, &scratch,
+                                NULL); /* N3; if it fails, the next round repeats it */
         fa_arena_finish(&scratch);
         return NULL;
     }
@@ -832,31 +860,6 @@ static void nats_close(struct fa_kv *base)
     free(kv);
 }
 
-static enum faina_code create_bucket(struct kv_nats *kv, struct fa_arena *arena,
-                                     struct faina_error *err)
-{
-    int replicas = kv->url.replicas > 0 ? kv->url.replicas : 1;
-    const char *body = fa_arena_printf(
-        arena,
-        "{\"name\":\"%s\",\"subjects\":[\"%s>\"],\"retention\":\"limits\",\"max_consumers\":-1,"
-        "\"max_msgs\":-1,\"max_bytes\":-1,\"max_age\":0,\"max_msgs_per_subject\":1,"
-        "\"max_msg_size\":-1,\"discard\":\"new\",\"storage\":\"file\",\"num_replicas\":%d,"
-        "\"duplicate_window\":120000000000,\"deny_delete\":true,\"allow_rollup_hdrs\":true,"
-        "\"allow_direct\":true,\"description\":\"tasks of Faina\"}",
-        kv->stream, kv->prefix, replicas);
-    struct fa_bytes answer;
-    int64_t error_code;
-    enum faina_code code =
-        fa_nats_ask(kv->nats, fa_arena_printf(arena, "$JS.API.STREAM.CREATE.%s", kv->stream), body,
-                    TIMEOUT_MS, arena, &answer, &error_code, err);
-
-    if (code == FAINA_OK && error_code != 0)
-        code = fa_error_set(err, FAINA_UNAVAILABLE,
-                            "the NATS server did not create the bucket %.64s: %.250s",
-                            kv->url.bucket, answer.ptr);
-    return code;
-}
-
 /* Opens the bucket: it must be one that keeps a message for each key. */
 static enum faina_code open_bucket(struct kv_nats *kv, bool must_exist, struct faina_error *err)
 {
@@ -890,7 +893,8 @@ static enum faina_code open_bucket(struct kv_nats *kv, bool must_exist, struct f
     if (code == FAINA_OK) {
         kv->reads_directly =
             fa_json_member(config, "allow_direct", &value) && value.type == FA_JSON_TRUE;
-        kv->needs_leader = fa_json_member_int(config, "num_replicas") > 1;
+        kv->replicas = (int)fa_json_member_int(config, "num_replicas");
+        kv->needs_leader = kv->replicas > 1;
     }
     fa_arena_finish(&scratch);
     return code;
@@ -925,6 +929,7 @@ enum faina_code fa_kv_nats_open(struct fa_kv **out, const char *url, bool must_e
         kv->prefix = fa_arena_printf(&kv->arena, "$KV.%s.", kv->url.bucket);
         kv->get_direct = fa_arena_printf(&kv->arena, "$JS.API.DIRECT.GET.%s.", kv->stream);
         kv->get_fresh = fa_arena_printf(&kv->arena, "$JS.API.STREAM.MSG.GET.%s", kv->stream);
+        kv->replicas = kv->url.replicas > 0 ? kv->url.replicas : 1;
         code = open_bucket(kv, must_exist, err);
     }
     if (code != FAINA_OK) {

@@ -10,6 +10,8 @@
  *   N2  The watch is a consumer of the stream. When it is cut, it continues after the last sequence
  *       number that it has seen; or it begins again when the stream is another one, or the cut was
  *       longer than markers are kept.
+ *   N3  A bucket that disappears while it is open (the server has lost its disk) is created again,
+ *       with as many replicas as it had. It is empty, and the watch begins again.
  *
  * Threads: any, as in kv.h.
  */
