@@ -15,6 +15,12 @@ from helper_broker import ROOT, Queue, Worker, http, run, runs  # pylint: disabl
 from helper_server import BIN, Skip, environment, equal, is_true, wait_until  # pylint: disable=C0413
 from tcp_proxy import Proxy  # pylint: disable=C0413
 
+ROUNDS = int(os.environ.get("FA_BROKER_FAULTS", "50"))
+
+
+def rounds_of(place):
+    return ROUNDS if "sqlite" in place.url else max(ROUNDS // 5, 1)
+
 
 def serve(place, rabbit, url=None, **more):
     server = place.serve("--workers", "0", env={"FAINA_BROKER": url or rabbit.url()}, **more)
@@ -69,6 +75,7 @@ def test_messages_say_which_task_is_ready(place, rabbit):
     is_true(batch)
     long_type = "t" * 100 + "." + "u" * 100
     server.submit(long_type, namespace="n" * 60)
+    wait_until(lambda: depth(server) == 0, "it is published")
     equal(queue.get(), None)
     queue.channel.queue_bind(queue.name, "faina.tasks", "x.#")
     task = server.submit(long_type, namespace="n" * 60)["id"]
@@ -310,7 +317,8 @@ def test_a_lost_confirm_makes_a_duplicate_and_one_run(place, rabbit):
     queue = Queue(rabbit, tasks="default.#", events="task.completed")
     server = serve(place, rabbit, url=rabbit.url().replace(str(rabbit.port), str(proxy.port)))
     wait_until(lambda: any("publishing" in line for line in server.lines), "it is connected")
-    for round_ in range(3):
+    rounds = rounds_of(place)
+    for round_ in range(rounds):
         proxy.loses_answers = True
         task = server.submit("job")["id"]
         wait_until(lambda: queue.length() == 1 + round_ * 2, "it is published")
@@ -321,10 +329,10 @@ def test_a_lost_confirm_makes_a_duplicate_and_one_run(place, rabbit):
         wait_until(lambda: depth(server) == 0, "it is confirmed")
         is_true(task)
     worker = Worker(place, rabbit.url(), "--broker-queue", queue.name)
-    wait_until(lambda: len(runs(place)) >= 3, "they are run")
+    wait_until(lambda: len(runs(place)) >= rounds, "they are run")
     wait_until(lambda: queue.length() == 0, "all messages are taken")
     time.sleep(0.2)
-    equal(len(runs(place)), 3)
+    equal(len(runs(place)), rounds)
     worker.stop()
     proxy.close()
     queue.close()
@@ -332,7 +340,7 @@ def test_a_lost_confirm_makes_a_duplicate_and_one_run(place, rabbit):
 
 def test_kill_between_commit_and_publish(place, rabbit):
     queue = Queue(rabbit, tasks="default.#")
-    for _ in range(3):
+    for _ in range(max(rounds_of(place) // 5, 1)):
         rabbit.pause()
         try:
             # The broker takes connections, and answers nothing.
@@ -355,14 +363,34 @@ def test_the_broker_is_paused(place, rabbit):
     server = serve(place, rabbit)
     tasks = [server.submit("job")["id"]]
     wait_until(lambda: queue.length() == 1, "it works")
-    for _ in range(3):
+    for _ in range(rounds_of(place)):
         rabbit.pause()
         try:
             began = time.monotonic()
-            tasks += [server.submit("job")["id"] for _ in range(20)]
+            tasks += [server.submit("job")["id"] for _ in range(3)]
             is_true(time.monotonic() - began < 10, "submits wait for the broker")
         finally:
             rabbit.resume()
+    found = queue.take_until(tasks)
+    equal(list(dict.fromkeys(reversed(found)))[::-1], tasks, "the last copies are in order")
+    wait_until(lambda: depth(server) == 0, "all are confirmed")
+    queue.close()
+
+
+def test_the_broker_asks_for_a_pause(place, rabbit):
+    """Short of memory it blocks its publishers (connection.blocked)."""
+    if "sqlite" not in place.url:
+        raise Skip("its control program starts slowly")
+    queue = Queue(rabbit, tasks="default.#")
+    server = serve(place, rabbit)
+    tasks = [server.submit("job")["id"]]
+    wait_until(lambda: queue.length() == 1, "it works")
+    rabbit.control("set_vm_memory_high_watermark", "0.0000001")
+    try:
+        tasks += [server.submit("job")["id"] for _ in range(200)]
+        is_true(depth(server) >= 100, "messages wait in the outbox")
+    finally:
+        rabbit.control("set_vm_memory_high_watermark", "absolute", "512MB")
     found = queue.take_until(tasks)
     equal(list(dict.fromkeys(reversed(found)))[::-1], tasks, "the last copies are in order")
     wait_until(lambda: depth(server) == 0, "all are confirmed")
@@ -374,11 +402,14 @@ def test_the_connection_is_cut_at_any_time(place, rabbit):
     queue = Queue(rabbit, tasks="default.#")
     server = serve(place, rabbit, url=rabbit.url().replace(str(rabbit.port), str(proxy.port)))
     tasks = []
-    for round_ in range(5):
+    for round_ in range(rounds_of(place)):
         body = {"tasks": [{"type": "x"} for _ in range(100)]}
         tasks += [item["id"] for item in server("POST", "/tasks:batch", body, 200).json()["items"]]
-        time.sleep(0.003 * round_)
-        proxy.cut()
+        time.sleep(0.003 * (round_ % 7))
+        if round_ % 2:
+            proxy.cut_after(100 * round_, is_answer=round_ % 4 == 1)
+        else:
+            proxy.cut()
     found = queue.take_until(tasks)
     equal(list(dict.fromkeys(reversed(found)))[::-1], tasks, "the last copies are in order")
     wait_until(lambda: depth(server) == 0, "all are confirmed")
@@ -409,4 +440,5 @@ def test_z_the_broker_is_killed(place, rabbit):
 
 
 if __name__ == "__main__":
+    print(f"{ROUNDS} rounds of each fault")
     run(globals())

@@ -12,7 +12,8 @@ import sys
 import threading
 import time
 
-ROOT = os.environ["FA_SOURCE_ROOT"]
+ROOT = os.environ.get("FA_SOURCE_ROOT") or os.path.dirname(
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
 sys.path += [f"{ROOT}/tests/server", f"{ROOT}/tests/support"]
 from helper_server import Skip, equal, is_true, run, wait_until  # pylint: disable=C0413
@@ -238,4 +239,5 @@ def test_the_space_is_used_up(place):
 
 
 if __name__ == "__main__":
+    print(f"{ROUNDS} rounds of each fault")
     run(globals())
