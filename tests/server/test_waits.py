@@ -82,7 +82,7 @@ def test_first_come_first_served(place):
     server = place.serve()
     socks = []
     for i in range(10):
-        socks.append(send(server, "POST", "/claims", {"workerId": f"w{i}", "waitSeconds": 50}))
+        socks.append(send(server, "POST", "/claims", {"workerId": f"w{i}", "waitSeconds": 600}))
         wait_until(lambda: waits(server) == i + 1, "it waits") # pylint: disable=cell-var-from-loop
     for i in range(10):
         server.submit(name=str(i))
@@ -94,7 +94,7 @@ def test_each_gets_what_it_asks_for(place):
     """A task that the first in line can't take goes to one behind it."""
     server = place.serve()
     socks = [send(server, "POST", "/claims",
-                  {"workerId": "w", "types": [f"t{i}"], "waitSeconds": 50}) for i in range(100)]
+                  {"workerId": "w", "types": [f"t{i}"], "waitSeconds": 600}) for i in range(100)]
     wait_until(lambda: waits(server) == 100, "all wait")
     for i in reversed(range(100)):
         server.submit(f"t{i}")
@@ -113,7 +113,7 @@ def test_polls_end_in_time(place):
 
 def test_work_that_comes_due_wakes(place):
     server = place.serve()
-    sock = send(server, "POST", "/claims", {"workerId": "w", "waitSeconds": 50})
+    sock = send(server, "POST", "/claims", {"workerId": "w", "waitSeconds": 600})
     wait_until(lambda: waits(server) == 1, "it waits")
     begin = time.monotonic()
     server.submit(delay="300ms")
@@ -123,7 +123,7 @@ def test_work_that_comes_due_wakes(place):
 
 def test_a_client_that_left_takes_nothing(place):
     server = place.serve()
-    gone = [send(server, "POST", "/claims", {"workerId": "gone", "waitSeconds": 50})
+    gone = [send(server, "POST", "/claims", {"workerId": "gone", "waitSeconds": 600})
             for _ in range(50)]
     wait_until(lambda: waits(server) == 50, "they wait")
     for sock in gone:
@@ -182,7 +182,7 @@ def test_a_token_that_is_gone_takes_nothing(place):
     server = place.serve()
     server.token = place.token("admin")
     worker = place.token("work", name="worker")
-    sock = send(server, "POST", "/claims", {"workerId": "gone", "waitSeconds": 50}, token=worker)
+    sock = send(server, "POST", "/claims", {"workerId": "gone", "waitSeconds": 600}, token=worker)
     wait_until(lambda: waits(server) == 1, "it waits")
     tokens = server("GET", "/tokens", status=200).json()["items"]
     one = next(token["id"] for token in tokens if token["name"] == "worker")
@@ -246,7 +246,7 @@ def test_waits_and_ends_at_once(place):
 def test_stopping_answers_who_waits(place):
     server = place.serve()
     task = server.held()["id"]
-    polls = [send(server, "POST", "/claims", {"workerId": "w", "waitSeconds": 50})
+    polls = [send(server, "POST", "/claims", {"workerId": "w", "waitSeconds": 600})
              for _ in range(50)]
     looks = [send(server, "GET", f"/tasks/{task}/wait?timeout=50") for _ in range(50)]
     wait_until(lambda: waits(server) == 100, "they wait")
