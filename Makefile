@@ -13,7 +13,7 @@ SERVE_ARGS ?=
 EXAMPLES ?=
 EXAMPLE ?=
 
-.PHONY: all build run tests test check-style format bench fuzz soak install clean help
+.PHONY: all build run tests test check-style format bench fuzz soak install deb dist clean help
 .DEFAULT_GOAL := all
 
 all: build
@@ -60,6 +60,14 @@ soak:
 install: build
 	@tools/install "$(PREFIX)" "$(DESTDIR)"
 
+deb:
+	@tools/install-deps deb
+	@tools/build-deb
+
+dist:
+	@tools/install-deps build
+	@tools/build-dist
+
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
 
@@ -78,6 +86,8 @@ help:
 	@echo 'make soak           the figures of docs/reliability.md, as a table; takes hours'
 	@echo '                    SOAK_SHARE=0.01 or SOAK_MINUTES=30 does a part, ONLY=sqlite some rows'
 	@echo 'make install        PREFIX=/usr/local DESTDIR='
+	@echo 'make deb            Debian packages in build/deb/: faina, libfaina0, libfaina-dev'
+	@echo 'make dist           a source tarball in build/, the same bytes for the same commit'
 	@echo 'make clean          remove the build folders'
 	@echo
 	@echo 'BUILD=dir uses another folder than build/ (and dir-asan/, dir-tsan/, dir-fuzz/).'
