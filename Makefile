@@ -13,7 +13,7 @@ SERVE_ARGS ?=
 EXAMPLES ?=
 EXAMPLE ?=
 
-.PHONY: all build run tests test check-style format bench fuzz soak install deb dist clean help
+.PHONY: all build run tests test check-style format bench fuzz soak install deb dist docs clean help
 .DEFAULT_GOAL := all
 
 all: build
@@ -64,6 +64,10 @@ deb:
 	@tools/install-deps deb
 	@tools/build-deb
 
+docs:
+	@tools/install-deps docs
+	@tools/build-docs
+
 dist:
 	@tools/install-deps build
 	@tools/build-dist
@@ -87,6 +91,7 @@ help:
 	@echo '                    SOAK_SHARE=0.01 or SOAK_MINUTES=30 does a part, ONLY=sqlite some rows'
 	@echo 'make install        PREFIX=/usr/local DESTDIR='
 	@echo 'make deb            Debian packages in build/deb/: faina, libfaina0, libfaina-dev'
+	@echo 'make docs           the manual as a site: build/manual/site/index.html'
 	@echo 'make dist           a source tarball in build/, the same bytes for the same commit'
 	@echo 'make clean          remove the build folders'
 	@echo
