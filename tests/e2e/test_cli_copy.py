@@ -169,19 +169,22 @@ def test_two_copies_at_once(cli):
 
 
 def test_an_unfinished_copy_stays_closed(cli):
-    with Schema() as schema:
-        fill(cli, MANY)
-        for n in range(50):
-            if killed(cli, "sqlite:faina.db", schema.url, 0.05 + n / 50):
-                done = cli("ls", "--url", schema.url, code=None)
-                if "a copy into" in done.err:
-                    equal((done.code, done.out), (6, ""))
-                    contains(done.err, "faina db copy")
-                    cli("db", "copy", "sqlite:faina.db", schema.url)
-                    cli("ls", "--url", schema.url)
-                    return
-                # Killed before it began: there is no store.
-        raise AssertionError("never killed in the middle")
+    fill(cli, MANY)
+    after = 0.1
+    for _ in range(60):
+        with Schema() as schema:
+            if not killed(cli, "sqlite:faina.db", schema.url, after):
+                after *= 0.8
+                continue
+            done = cli("ls", "--url", schema.url, code=None)
+            if "a copy into" in done.err:
+                equal((done.code, done.out), (6, ""))
+                contains(done.err, "faina db copy")
+                cli("db", "copy", "sqlite:faina.db", schema.url)
+                cli("ls", "--url", schema.url)
+                return
+            after *= 1.1  # Killed before it began: there is no store.
+    raise AssertionError("never killed in the middle")
 
 
 def test_a_bar_on_a_terminal(cli):

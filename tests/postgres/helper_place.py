@@ -49,7 +49,12 @@ class Place:
         return self
 
     def __exit__(self, *_):
-        self.admin(f"DROP DATABASE IF EXISTS {self.name} WITH (FORCE)")
+        # FORCE is refused while an autovacuum worker is connected, which ends by itself.
+        until = time.monotonic() + 30
+        while run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", ADMIN],
+                  f"DROP DATABASE IF EXISTS {self.name} WITH (FORCE)").returncode != 0:
+            assert time.monotonic() < until, f"can't drop {self.name}"
+            time.sleep(0.05)
         self.admin(f"DROP ROLE IF EXISTS {self.name}")
         self.folder.cleanup()
 

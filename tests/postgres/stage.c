@@ -142,7 +142,7 @@ void fa_stage_destroy(struct fa_stage *stage)
     fa_psql_close(stage->watch);
     fa_t_finish(&stage->main);
     conn = fa_psql_connect(fa_psql_url());
-    fa_psql_exec(conn, "DROP DATABASE %s WITH (FORCE)", stage->database);
+    fa_psql_drop_database(conn, stage->database);
     fa_psql_close(conn);
     pthread_mutex_destroy(&stage->mutex);
     pthread_cond_destroy(&stage->changed);

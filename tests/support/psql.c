@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -178,6 +179,21 @@ const char *fa_psql_try(PGconn *conn, char state[8], const char *format, ...)
     snprintf(state, 8, "%s", is_fine(result) ? "" : found ? found : "lost");
     PQclear(result);
     return state;
+}
+
+/* FORCE is refused while an autovacuum worker is connected, because that belongs to no role; it ends
+ * by itself. */
+void fa_psql_drop_database(PGconn *conn, const char *name)
+{
+    char state[8] = "";
+
+    for (int i = 0; i < 600; i++) {
+        fa_psql_try(conn, state, "DROP DATABASE %s WITH (FORCE)", name);
+        if (strcmp(state, "42501") != 0)
+            break;
+        usleep(50 * 1000);
+    }
+    CHECK(state[0] == '\0', "DROP DATABASE %s: %s", name, state);
 }
 
 int64_t fa_psql_int(PGconn *conn, const char *format, ...)

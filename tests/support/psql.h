@@ -39,6 +39,7 @@ void fa_psql_close(PGconn *conn);             /* NULL is fine */
 void fa_psql_exec(PGconn *conn, const char *format, ...) FA_PRINTF(2, 3);
 /* "" on success, else the SQLSTATE, or "lost" when the connection broke. */
 const char *fa_psql_try(PGconn *conn, char state[8], const char *format, ...) FA_PRINTF(3, 4);
+void fa_psql_drop_database(PGconn *conn, const char *name);
 /* The first column of the first row; -1 and "" when there is none. */
 int64_t fa_psql_int(PGconn *conn, const char *format, ...) FA_PRINTF(2, 3);
 void fa_psql_text(PGconn *conn, char out[FA_PSQL_TEXT_SIZE], const char *format, ...)
