@@ -5,6 +5,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = os.environ.get("FA_SOURCE_ROOT") or os.path.dirname(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
