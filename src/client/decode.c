@@ -214,6 +214,7 @@ static const size_t item_sizes[FA_OP_COUNT] = {
     [FA_OP_TOKEN_LIST] = sizeof(struct fa_token),
     [FA_OP_CRON_LIST] = sizeof(struct fa_cron_job),
     [FA_OP_WORKFLOW_LIST] = sizeof(struct fa_stored_workflow),
+    [FA_OP_NAMESPACE_LIST] = sizeof(struct fa_namespace_item),
     [FA_OP_EVENTS] = sizeof(struct faina_event),
 };
 
@@ -414,6 +415,7 @@ static const struct {
     [FA_OP_WORKER_LIST] = {.read = read_workers},
     [FA_OP_TOKEN_LIST] = {.shape = &fa_shape_tokens, .size = sizeof(struct fa_tokens)},
     [FA_OP_STATS] = {.shape = &fa_shape_stats, .size = sizeof(struct faina_stats)},
+    [FA_OP_NAMESPACE_LIST] = {.shape = &fa_shape_namespaces, .size = sizeof(struct fa_namespaces)},
     [FA_OP_BROKER_SET] = {.shape = &fa_shape_broker, .size = sizeof(struct fa_broker)},
     [FA_OP_BROKER_GET] = {.shape = &fa_shape_broker, .size = sizeof(struct fa_broker)},
 };

@@ -487,6 +487,7 @@ static const struct request_format request_formats[FA_OP_COUNT] = {
     [FA_OP_WORKER_LIST] = READ("/workers/{}", "/workers", NULL),
     [FA_OP_TOKEN_LIST] = READ("/tokens", NULL, NULL),
     [FA_OP_STATS] = READ("/stats", NULL, query_stats),
+    [FA_OP_NAMESPACE_LIST] = READ("/namespaces", NULL, NULL),
     [FA_OP_BROKER_SET] = {"PUT", "/broker", NULL, NULL, body_broker, always},
     [FA_OP_BROKER_GET] = READ("/broker", NULL, NULL),
 };

@@ -640,6 +640,31 @@ static enum faina_code read_stats(struct fa_kv_engine *engine, struct fa_op *op)
     return FAINA_OK;
 }
 
+static const char *namespace_name(const void *item)
+{
+    return ((const struct fa_namespace_item *)item)->name;
+}
+
+static enum faina_code list_namespaces(struct fa_kv_engine *engine, struct fa_op *op)
+{
+    enum faina_code code = fa_kv_engine_await(engine, &op->error);
+    struct fa_namespace_item *items;
+    size_t count, kept = 0, from = 0;
+    struct faina_count *counts;
+
+    if (code != FAINA_OK)
+        return code;
+    count = fa_kv_index_counts(engine->index, "*", NULL, op->arena, &counts);
+    items = fa_arena_zero(op->arena, count + 1, sizeof(*items));
+    for (size_t i = 0; i < count; i++) /* by name */
+        if (kept == 0 || strcmp(items[kept - 1].name, counts[i].ns) != 0)
+            items[kept++].name = counts[i].ns;
+    code = fa_kv_page(op, items, sizeof(*items), kept, namespace_name, &from, &count);
+    op->namespaces = fa_arena_zero(op->arena, 1, sizeof(*op->namespaces));
+    *op->namespaces = (struct fa_namespaces){count, items + from};
+    return code;
+}
+
 static enum faina_code explain(struct fa_kv_engine *engine, struct fa_op *op)
 {
     struct fa_kv_record record;
@@ -663,6 +688,7 @@ void fa_kv_read_op(struct fa_kv_engine *engine, struct fa_op *op)
         [FA_OP_WORKER_LIST] = list_workers,
         [FA_OP_TOKEN_LIST] = list_tokens,
         [FA_OP_STATS] = read_stats,
+        [FA_OP_NAMESPACE_LIST] = list_namespaces,
     };
 
     op->code = reads[op->kind] != NULL ? reads[op->kind](engine, op) : fa_kv_refuse_op(op);

@@ -72,6 +72,7 @@ struct fa_workflow;
     X(JOIN_LIST, "join list", false)                                                               \
     X(CRON_LIST, "cron list", false)                                                               \
     X(STATS, "stats", false)                                                                       \
+    X(NAMESPACE_LIST, "namespace list", false)                                                     \
     X(BROKER_GET, "broker get", false)
 
 enum fa_op_kind {
@@ -230,6 +231,14 @@ struct fa_join_states {
     const char *next_cursor; /* NULL: this was the last page */
 };
 
+/* The namespaces that are in use: they have types, workflows or schedules. */
+struct fa_namespaces {
+    size_t count;
+    struct fa_namespace_item {
+        const char *name;
+    } * items;
+};
+
 /* Whether messages for a broker are stored, and how many there are. */
 struct fa_broker {
     bool is_on;
@@ -344,8 +353,8 @@ struct fa_op {
             bool ends; /* CHILDREN: id, name, type, status, output and error are enough */
         } page;        /* CHILDREN, EVENTS (limit), FOLLOW (cursor NULL: gives the place of now) */
     };
-    /* RESOURCE_LIST, TEAM_LIST, WORKER_LIST, TOKEN_LIST, CRON_LIST, WORKFLOW_LIST, EVENTS (there,
-     * the limit is that of `page`): see next_cursor. */
+    /* RESOURCE_LIST, TEAM_LIST, WORKER_LIST, TOKEN_LIST, CRON_LIST, WORKFLOW_LIST,
+     * NAMESPACE_LIST, EVENTS (there, the limit is that of `page`): see next_cursor. */
     struct fa_part part;
 
     /* The answer. */
@@ -365,6 +374,7 @@ struct fa_op {
         struct faina_team *team_answer; /* TEAM_PUT */
         struct faina_teams *teams;
         struct faina_stats *stats;
+        struct fa_namespaces *namespaces;
         struct faina_beat *beat; /* WORKER_PUT */
         struct faina_workers *workers;
         struct fa_token *token_answer; /* TOKEN_PUT */

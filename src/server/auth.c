@@ -114,19 +114,56 @@ static bool is_expired(const struct fa_token *token)
 }
 
 /* The lock is held. */
-static enum faina_code check(struct fa_auth *auth, const char *secret, unsigned what,
-                             struct fa_arena *arena, struct fa_grant *out, struct faina_error *err)
+static const struct fa_token *find_id(const struct fa_auth *auth, const char *id)
 {
-    const struct fa_token *token;
+    for (size_t i = 0; i < auth->tokens.count; i++)
+        if (strcmp(auth->tokens.items[i].id, id) == 0)
+            return &auth->tokens.items[i];
+    return NULL;
+}
 
-    if (!secret)
-        return fa_error_set(err, FAINA_UNAUTHORIZED,
-                            "this needs a token, in the header Authorization: Bearer ...");
-    token = find(auth, secret);
+static enum faina_code check_secret(const struct fa_auth *auth, const char *secret,
+                                    const struct fa_token **out, struct faina_error *err)
+{
+    const struct fa_token *token = find(auth, secret);
+
     if (!token)
         return fa_error_set(err, FAINA_UNAUTHORIZED, "the token is not known");
     if (is_expired(token))
         return fa_error_set(err, FAINA_UNAUTHORIZED, "the token has expired");
+    *out = token;
+    return FAINA_OK;
+}
+
+static enum faina_code check_session(const struct fa_auth *auth, const char *token_id,
+                                     const struct fa_token **out, struct faina_error *err)
+{
+    const struct fa_token *token = find_id(auth, token_id);
+
+    if (!token || is_expired(token))
+        return fa_error_set(err, FAINA_UNAUTHORIZED, "the session has ended: log in again");
+    *out = token;
+    return FAINA_OK;
+}
+
+/* The lock is held. */
+static enum faina_code check(struct fa_auth *auth, const struct fa_credentials *credentials,
+                             unsigned what, struct fa_arena *arena, struct fa_grant *out,
+                             struct faina_error *err)
+{
+    const char *secret = bearer(credentials->authorization);
+    const struct fa_token *token = NULL;
+    enum faina_code code;
+
+    if (secret)
+        code = check_secret(auth, secret, &token, err);
+    else if (credentials->token_id && !credentials->authorization)
+        code = check_session(auth, credentials->token_id, &token, err);
+    else
+        code = fa_error_set(err, FAINA_UNAUTHORIZED,
+                            "this needs a token, in the header Authorization: Bearer ...");
+    if (code != FAINA_OK)
+        return code;
     *out = (struct fa_grant){
         .has_token = true,
         .token_id = fa_arena_strdup(arena, token->id),
@@ -136,9 +173,9 @@ static enum faina_code check(struct fa_auth *auth, const char *secret, unsigned 
     return fa_access_enter(what, out, err);
 }
 
-enum faina_code fa_auth_check(struct fa_auth *auth, bool is_guarded, const char *authorization,
-                              unsigned what, struct fa_arena *arena, struct fa_grant *out,
-                              struct faina_error *err)
+enum faina_code fa_auth_check(struct fa_auth *auth, bool is_guarded,
+                              const struct fa_credentials *credentials, unsigned what,
+                              struct fa_arena *arena, struct fa_grant *out, struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
 
@@ -147,9 +184,44 @@ enum faina_code fa_auth_check(struct fa_auth *auth, bool is_guarded, const char 
         return FAINA_OK;
     pthread_rwlock_rdlock(&auth->lock);
     if (is_guarded || auth->tokens.count > 0)
-        code = check(auth, bearer(authorization), what, arena, out, err);
+        code = check(auth, credentials, what, arena, out, err);
     pthread_rwlock_unlock(&auth->lock);
     return code;
+}
+
+static void copy_token(const struct fa_token *token, struct fa_arena *arena, struct fa_token *out)
+{
+    *out = *token;
+    out->hash = NULL;
+    out->name = fa_arena_strdup(arena, token->name);
+    out->namespaces = token->namespaces ? fa_arena_strdup(arena, token->namespaces) : NULL;
+}
+
+enum faina_code fa_auth_find(struct fa_auth *auth, const char *secret, struct fa_arena *arena,
+                             struct fa_token *out, struct faina_error *err)
+{
+    const struct fa_token *token = NULL;
+    enum faina_code code;
+
+    pthread_rwlock_rdlock(&auth->lock);
+    code = check_secret(auth, secret, &token, err);
+    if (code == FAINA_OK)
+        copy_token(token, arena, out);
+    pthread_rwlock_unlock(&auth->lock);
+    return code;
+}
+
+bool fa_auth_describe(struct fa_auth *auth, const char *token_id, struct fa_arena *arena,
+                      struct fa_token *out)
+{
+    const struct fa_token *token;
+
+    pthread_rwlock_rdlock(&auth->lock);
+    token = find_id(auth, token_id);
+    if (token)
+        copy_token(token, arena, out);
+    pthread_rwlock_unlock(&auth->lock);
+    return token != NULL;
 }
 
 bool fa_auth_is_needed(struct fa_auth *auth, bool is_guarded, unsigned what)

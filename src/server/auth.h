@@ -19,6 +19,13 @@
 
 struct fa_auth;
 
+/* What a request says of its caller. */
+struct fa_credentials {
+    const char *authorization; /* the header; NULL: none */
+    const char *token_id;      /* of its session, "" when that has ended; NULL: there is none. Used
+                                  without the header */
+};
+
 struct fa_auth *fa_auth_create(void);
 void fa_auth_destroy(struct fa_auth *auth); /* NULL is fine */
 
@@ -27,12 +34,19 @@ FA_MUST_CHECK enum faina_code fa_auth_load(struct fa_auth *auth, struct fa_servi
                                            struct faina_error *err);
 bool fa_auth_has_tokens(struct fa_auth *auth);
 
-/* The grant of a request for `what` (access.h) with this header `Authorization` (NULL: none). With
- * `is_guarded` a token is needed even if none is stored. UNAUTHORIZED, FORBIDDEN. */
+/* The grant of a request for `what` (access.h). With `is_guarded` a token is needed even if none is
+ * stored. UNAUTHORIZED, FORBIDDEN. */
 FA_MUST_CHECK enum faina_code fa_auth_check(struct fa_auth *auth, bool is_guarded,
-                                            const char *authorization, unsigned what,
+                                            const struct fa_credentials *credentials, unsigned what,
                                             struct fa_arena *arena, struct fa_grant *out,
                                             struct faina_error *err);
+/* The token with this secret, without its hash. UNAUTHORIZED. */
+FA_MUST_CHECK enum faina_code fa_auth_find(struct fa_auth *auth, const char *secret,
+                                           struct fa_arena *arena, struct fa_token *out,
+                                           struct faina_error *err);
+/* The same by its id. False: there is none. */
+bool fa_auth_describe(struct fa_auth *auth, const char *token_id, struct fa_arena *arena,
+                      struct fa_token *out);
 
 /* Whether a request for `what` needs a token. */
 bool fa_auth_is_needed(struct fa_auth *auth, bool is_guarded, unsigned what);

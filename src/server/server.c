@@ -294,6 +294,7 @@ static struct fa_server *create(struct fa_service *service, const struct fa_serv
     server->id_seed = fa_random_next(&random);
     server->auth = fa_auth_create();
     server->logins = fa_logins_create(server->log);
+    server->sessions = fa_sessions_create();
     server->metrics = fa_metrics_create(fa_route_count);
     server->rates = fa_rates_create(fa_clock_boot_us());
     server->counter = (struct fa_listener){.count = count_commit, .ctx = server};
@@ -316,6 +317,7 @@ static void destroy(struct fa_server *server)
     fa_auth_destroy(server->auth);
     fa_quotas_destroy(server->quotas);
     fa_logins_destroy(server->logins);
+    fa_sessions_destroy(server->sessions);
     free(server->openapi);
     free(server);
 }
@@ -353,15 +355,23 @@ static bool has_access(void *ctx, const struct fa_stream_client *client)
 {
     struct fa_server *server = ctx;
 
+    if (client->session != 0 &&
+        !fa_sessions_is_open(server->sessions, client->session, fa_clock_now_us()))
+        return false;
     return client->is_trusted || fa_auth_is_valid(server->auth, client->is_guarded,
                                                   client->token_id[0] ? client->token_id : NULL);
+}
+
+void fa_server_check_streams(struct fa_server *server)
+{
+    fa_streams_end_unless(server->streams, has_access, server);
 }
 
 enum faina_code fa_server_load_tokens(struct fa_server *server, struct faina_error *err)
 {
     enum faina_code code = fa_auth_load(server->auth, server->service, err);
 
-    fa_streams_end_unless(server->streams, has_access, server);
+    fa_server_check_streams(server);
     return code;
 }
 

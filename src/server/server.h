@@ -35,6 +35,7 @@ struct fa_server_options {
     const char *tls_certificate, *tls_key; /* PEM files; NULL: no TLS */
     bool is_insecure;                      /* H3 */
     bool has_ui;
+    const char *node_id;      /* for /info; NULL: none */
     const char *const *hosts; /* additional names that the Host header may have */
     size_t host_count;
     int64_t connections_max; /* 0: as many as FA_SERVER_CONNECTIONS_MAX and the descriptors allow */

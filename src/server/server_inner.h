@@ -11,6 +11,7 @@
 #include "server/http/http_loop.h"
 #include "server/metrics.h"
 #include "server/rates.h"
+#include "server/sessions.h"
 #include "server/http/request.h"
 #include "server/server.h"
 #include "server/stream.h"
@@ -38,6 +39,7 @@ struct fa_server {
     struct fa_streams *streams;
     struct fa_auth *auth;
     struct fa_logins *logins;
+    struct fa_sessions *sessions;
     struct fa_metrics *metrics;
     struct fa_rates *rates;
     struct fa_listener counter; /* counts commits for the metrics */
@@ -104,6 +106,9 @@ FA_MUST_CHECK enum faina_code fa_backup_start(struct fa_request *req);
 FA_MUST_CHECK enum faina_code fa_server_load_tokens(struct fa_server *server,
                                                     struct faina_error *err);
 
+/* Ends the streams whose token or session is no longer valid. Any thread. */
+void fa_server_check_streams(struct fa_server *server);
+
 /* ---- listen.c: sockets ---- */
 
 FA_MUST_CHECK enum faina_code fa_listen_open(const char *address, struct fa_listener_socket *out,
@@ -123,6 +128,18 @@ void fa_request_make_id(struct fa_server *server, char out[FA_REQUEST_ID_SIZE]);
 void fa_request_head(struct fa_request *req, const char *method);
 /* The body is complete: refuses the request, or sets its first step. */
 void fa_request_dispatch(struct fa_request *req);
+
+/* ---- login.c ---- */
+
+/* The page that sent the request is the server's own, as far as its header Origin tells. */
+bool fa_request_is_own_origin(const struct fa_request *req);
+/* Sets the grant of a request from its token or its session, or responds with a refusal. */
+bool fa_login_check(struct fa_request *req);
+/* The token with this secret, for a new session. Responds when there is none, or when there were
+ * too many failed logins from the client's address. */
+bool fa_login_compare(struct fa_request *req, const char *secret, struct fa_token *out);
+/* The value of the session's cookie; NULL: none. */
+const char *fa_login_cookie(struct fa_request *req);
 /* Whether the request's token is still valid. Any thread. */
 bool fa_request_is_still_authorized(const struct fa_request *req);
 /* Responds with 401 when it isn't. */

@@ -44,6 +44,7 @@ struct fa_stream_filter {
 struct fa_stream_client {
     bool is_trusted, is_guarded;  /* as of the listening socket (server_inner.h) */
     char token_id[FAINA_ID_SIZE]; /* "": none */
+    uint64_t session;             /* its number (sessions.h); 0: none */
 };
 
 /* NULL: no thread can be started. */

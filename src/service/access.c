@@ -83,6 +83,7 @@ enum where {
     X(JOIN_LIST, VIEW, 0, NAMED, READ)                                                             \
     X(CRON_LIST, VIEW, 0, NAMED, READ)                                                             \
     X(STATS, VIEW, 0, NAMED, READ)                                                                 \
+    X(NAMESPACE_LIST, VIEW, 0, NOWHERE, READ)                                                      \
     X(BROKER_SET, ADMIN, 0, ALL, READ)                                                             \
     X(BROKER_GET, VIEW, 0, ALL, READ)
 
@@ -120,6 +121,7 @@ static const struct rule *find_rule(unsigned what)
         [FA_ACCESS_STREAM - FA_OP_COUNT] = {VIEW, 0, NOWHERE, READ},
         [FA_ACCESS_MATCH - FA_OP_COUNT] = {VIEW, 0, NOWHERE, READ},
         [FA_ACCESS_INFO - FA_OP_COUNT] = {VIEW, 0, NOWHERE, READ},
+        [FA_ACCESS_SESSION - FA_OP_COUNT] = {FA_SCOPE_ALL, 0, NOWHERE, READ},
         [FA_ACCESS_THOROUGH - FA_OP_COUNT] = {ADMIN, 0, ALL, READ},
         [FA_ACCESS_METRICS - FA_OP_COUNT] = {VIEW, 0, ALL, READ},
         [FA_ACCESS_BACKUP - FA_OP_COUNT] = {ADMIN, 0, ALL, READ},
@@ -374,10 +376,22 @@ static void hide_team(struct fa_op *op)
     op->code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no team %.64s", op->id);
 }
 
+static void drop_namespaces(const struct fa_grant *grant, struct fa_namespaces *list)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->count; i++)
+        if (fa_access_reaches(grant, list->items[i].name))
+            list->items[kept++] = list->items[i];
+    list->count = kept;
+}
+
 static void limit_answer(struct fa_op *op)
 {
     if (op->kind == FA_OP_FOLLOW)
         drop_other_namespaces(op->grant, op->followed);
+    else if (op->kind == FA_OP_NAMESPACE_LIST)
+        drop_namespaces(op->grant, op->namespaces);
     else if (op->kind == FA_OP_TEAM_LIST)
         hide_team(op);
     else if (op->kind == FA_OP_RESOURCE_LIST)

@@ -43,6 +43,7 @@ enum fa_access {
     FA_ACCESS_STREAM,
     FA_ACCESS_MATCH, /* evaluates an expression, without the store */
     FA_ACCESS_INFO,
+    FA_ACCESS_SESSION,  /* what the caller itself may do */
     FA_ACCESS_THOROUGH, /* ... that reads the whole store */
     FA_ACCESS_METRICS,
     FA_ACCESS_BACKUP, /* a copy of the whole store */

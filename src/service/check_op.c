@@ -540,6 +540,7 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *defa
     case FA_OP_TOKEN_REMOVE:
         return check_id(op->id, "token", FAINA_NOT_FOUND, err);
     case FA_OP_TOKEN_LIST:
+    case FA_OP_NAMESPACE_LIST:
         return FAINA_OK;
     case FA_OP_CRON_PUT:
         return fa_cron_check(op->cron, input_max, err);

@@ -57,15 +57,18 @@ enum faina_code fa_scope_parse(const char *const *names, size_t count, unsigned 
     return FAINA_OK;
 }
 
-static void put_scopes(struct fa_json_writer *w, const void *from)
+void fa_scopes_put(struct fa_json_writer *w, unsigned scopes)
 {
-    unsigned scopes = ((const struct fa_token *)from)->scopes;
-
     fa_json_begin_array(w);
     for (size_t i = 0; i < FA_COUNT(scope_names); i++)
         if (scopes & 1u << i)
             fa_json_put_str(w, scope_names[i]);
     fa_json_end_array(w);
+}
+
+static void put_scopes(struct fa_json_writer *w, const void *from)
+{
+    fa_scopes_put(w, ((const struct fa_token *)from)->scopes);
 }
 
 static enum faina_code read_scopes(const struct fa_field *field, struct fa_json value,

@@ -25,6 +25,9 @@ FA_MUST_CHECK enum faina_code fa_scope_parse(const char *const *names, size_t co
 /* The name of the n-th scope, from 0; NULL: no more. */
 const char *fa_scope_name(size_t index);
 
+/* The names of a set of scopes, as an array. */
+void fa_scopes_put(struct fa_json_writer *w, unsigned scopes);
+
 /* {id, name, scopes, namespaces, createdAt, expiresAt}, and `token` when secret isn't NULL. */
 extern const struct fa_shape fa_shape_token; /* of a struct fa_token, without its hash */
 extern const struct fa_shape fa_shape_tokens;

@@ -358,6 +358,19 @@ const struct fa_shape fa_shape_broker = {
                .doc = "The node that publishes, where several nodes share the store")),
 };
 
+static const struct fa_shape namespace_shape = {
+    .name = "Namespace",
+    .what = "namespace",
+    .fields = FA_FIELDS(FA_ROW("name", TEXT, struct fa_namespace_item, name, .flags = REQUIRED,
+                               .doc = "Its name")),
+};
+
+const struct fa_shape fa_shape_namespaces = {
+    .what = "list",
+    .fields = FA_FIELDS(FA_ROW_LIST("items", namespace_shape, struct fa_namespaces, items, count,
+                                    .doc = "The namespaces, by name")),
+};
+
 const struct fa_shape fa_shape_teams = {
     .what = "list",
     .fields = FA_FIELDS(FA_ROW_LIST("items", fa_shape_team, struct faina_teams, items, count,

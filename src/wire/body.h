@@ -130,6 +130,12 @@ struct fa_lane_body {
 };
 extern const struct fa_shape fa_body_lane;
 
+/* POST /session */
+struct fa_session_body {
+    const char *token;
+};
+extern const struct fa_shape fa_body_session;
+
 struct fa_purge_body {
     const char *ns, *type;
     struct fa_texts status;

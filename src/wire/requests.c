@@ -590,6 +590,10 @@ REQUEST(lane, "LaneBody",
     FA_ROW("type", TEXT, struct fa_lane_body, type, .flags = FA_FIELD_REQUIRED,
            .doc = "The type"));
 
+REQUEST(session, "Login",
+    FA_ROW("token", TEXT, struct fa_session_body, token, .flags = FA_FIELD_REQUIRED,
+           .doc = "The secret of a token"));
+
 #define PURGE(json_name, kind, member, ...)                                                        \
     FA_ROW(json_name, kind, struct fa_purge_body, member, __VA_ARGS__)
 

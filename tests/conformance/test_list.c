@@ -387,6 +387,37 @@ static void test_stats__survive_reopening(struct fa_t *t)
             CHECK_INT(count_of(t, "default", "made")->by_status[s], 1);
 }
 
+static void check_namespaces(struct fa_t *t, struct fa_part part, const char *expected)
+{
+    struct fa_buf names;
+
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_NAMESPACE_LIST, .part = part}));
+    fa_buf_init(&names, 1000);
+    for (size_t i = 0; i < t->op.namespaces->count; i++)
+        fa_buf_printf(&names, "%s ", t->op.namespaces->items[i].name);
+    CHECK_STR(names.ptr ? names.ptr : "", expected);
+    fa_buf_finish(&names);
+}
+
+static void test_namespaces__in_use_by_name(struct fa_t *t)
+{
+    struct fa_part part = {.is_asked = true, .limit = 2};
+
+    check_namespaces(t, (struct fa_part){0}, "");
+    fa_t_submit(t, .type = "x", .ns = "b");
+    fa_t_submit(t, .type = "y", .ns = "b");
+    fa_t_submit(t, .type = "x", .ns = "a.b");
+    fa_t_submit(t, .type = "x", .ns = "a");
+    check_namespaces(t, (struct fa_part){0}, "a a.b b ");
+    check_namespaces(t, part, "a a.b ");
+    part.cursor = fa_arena_strdup(&t->arena, t->op.next_cursor);
+    check_namespaces(t, part, "b ");
+    CHECK_STR(t->op.next_cursor, NULL);
+    part.cursor = "no cursor";
+    CHECK_CODE(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_NAMESPACE_LIST, .part = part}),
+               FAINA_INVALID_REQUEST);
+}
+
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
@@ -402,6 +433,7 @@ int main(int argc, char **argv)
         FA_T_CASE_SQL(test_stats__count_every_status),
         FA_T_CASE(test_stats__tell_what_is_paused),
         FA_T_CASE_DURABLE(test_stats__survive_reopening),
+        FA_T_CASE(test_namespaces__in_use_by_name),
     };
 
     return fa_t_main(argc, argv, "list", cases, FA_COUNT(cases));

@@ -158,6 +158,15 @@ def run_example(server, place, example, thing):
     return int(status), body
 
 
+def run_login(server, place, example):
+    """With a token, which other examples don't need. It is removed again."""
+    made = server("POST", "/tokens", {"scopes": ["admin"]}, 201).json()
+    try:
+        return run_example(server, place, f"FAINA_TOKEN={made['token']}\n" + example, None)
+    finally:
+        server("DELETE", f"/tokens/{made['id']}", status=204, token=made["token"])
+
+
 def test_examples(place):
     if not shutil.which("curl"):
         raise Skip("no curl here")
@@ -176,6 +185,8 @@ def test_examples(place):
                     example = example.replace("curl ", f"curl --unix-socket {folder}/t.db.sock ", 1)
                 status, body = run_example(other, place, example, thing)
                 other.stop()
+        elif (method, path) == ("POST", API + "/session"):
+            status, body = run_login(server, place, example)
         else:
             status, body = run_example(server, place, example, prepare(server, method, path))
         good = [code for code in operation["responses"] if code != "default"]

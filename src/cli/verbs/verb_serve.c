@@ -217,11 +217,11 @@ struct node {
     char hostname[64];
 };
 
-static void init_node(struct node *node, const char *given, struct fa_service *service)
+static void init_node(struct node *node, const char *given)
 {
     struct fa_random random;
 
-    *node = (struct node){.service = service, .hostname = "node"};
+    *node = (struct node){.hostname = "node"};
     gethostname(node->hostname, sizeof(node->hostname) - 1);
     fa_random_seed_system(&random);
     if (given)
@@ -442,6 +442,8 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options,
     sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     cli->is_long_lived = true;
+    init_node(&node, services->pool.worker_id);
+    services->pool.worker_id = options->node_id = node.id;
     code = fa_cli_open(cli);
     if (code != FA_EXIT_OK)
         return code;
@@ -462,7 +464,7 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options,
         return fa_cli_fail(cli, &err);
     }
     fa_share_advertise(cli, server, options->beside);
-    init_node(&node, services->pool.worker_id, services->runtime ? NULL : cli->service);
+    node.service = services->runtime ? NULL : cli->service;
     send_heartbeat(&node, options->log);
     log_addresses(cli, server, options);
     notify("READY=1\nSTATUS=Serving");

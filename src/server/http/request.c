@@ -21,7 +21,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define CHALLENGE "Bearer realm=\"faina\""
 #define SPARE_SIZE_MAX ((size_t)16 * 1024)
 
 /* ------------------------------------------------------------------------------------------
@@ -230,12 +229,9 @@ static bool check_host(struct fa_request *req)
 /* A browser sends the origin of a page. Only the server's own pages may change anything. */
 static bool check_origin(struct fa_request *req, const char *method)
 {
-    const char *origin = fa_request_header(req, "Origin"), *name;
+    const char *origin = fa_request_header(req, "Origin");
 
-    if (!origin || !is_write(method))
-        return true;
-    name = strstr(origin, "://");
-    if (name && req->host && strcasecmp(name + 3, req->host) == 0)
+    if (!is_write(method) || fa_request_is_own_origin(req))
         return true;
     fa_respond_refusal(req, 403, FAINA_FORBIDDEN, "requests from pages of \"%.100s\" are refused",
                        origin);
@@ -305,82 +301,6 @@ static bool check_query(struct fa_request *req)
         return false;
     }
     return true;
-}
-
-static void find_client(const struct fa_request *req, struct fa_login_address *out)
-{
-    fa_login_address_of((const struct sockaddr *)&req->peer->address, out);
-}
-
-/* Counts a bad token. With `is_compared` unset the token was not checked. */
-static void fail_login(struct fa_request *req, const struct fa_login_address *from,
-                       bool is_compared, const struct faina_error *err)
-{
-    const char *reason = is_compared ? err->message : "too many failed logins from this address";
-    bool is_allowed = fa_logins_fail(req->server->logins, from, req->route->method,
-                                     req->route->path, reason, fa_clock_mono_us());
-
-    if (is_allowed && is_compared) {
-        fa_response_header(req, "WWW-Authenticate", CHALLENGE);
-        fa_respond_problem(req, err);
-        return;
-    }
-    fa_respond_refusal(req, 429, FAINA_OVERLOADED,
-                       "there were too many requests with a bad token from this address; try again "
-                       "later");
-}
-
-static bool check_grant(struct fa_request *req)
-{
-    const char *authorization = fa_request_header(req, "Authorization");
-    bool has_token =
-        authorization &&
-        fa_auth_is_needed(req->server->auth, req->listener->is_guarded, req->route->what);
-    struct fa_login_address from;
-    struct faina_error err;
-    enum faina_code code;
-
-    /* Only the server's own user can connect to this socket, and that user can read the file. */
-    if (req->listener->is_trusted) {
-        req->grant = (struct fa_grant){.scopes = FA_SCOPE_ALL};
-        return true;
-    }
-    if (has_token) {
-        find_client(req, &from);
-        if (!fa_logins_may_try(req->server->logins, &from, fa_clock_mono_us())) {
-            fail_login(req, &from, false, NULL);
-            return false;
-        }
-    }
-    code = fa_auth_check(req->server->auth, req->listener->is_guarded, authorization,
-                         req->route->what, &req->arena, &req->grant, &err);
-    if (has_token && code == FAINA_UNAUTHORIZED) {
-        fail_login(req, &from, true, &err);
-        return false;
-    }
-    if (has_token)
-        fa_logins_pass(req->server->logins, &from);
-    if (code == FAINA_OK)
-        return true;
-    if (code == FAINA_UNAUTHORIZED) /* a request without a token is not a failed login */
-        fa_response_header(req, "WWW-Authenticate", CHALLENGE);
-    fa_respond_problem(req, &err);
-    return false;
-}
-
-bool fa_request_is_still_authorized(const struct fa_request *req)
-{
-    return req->listener->is_trusted ||
-           fa_auth_is_valid(req->server->auth, req->listener->is_guarded, req->grant.token_id);
-}
-
-void fa_request_check_still_authorized(struct fa_request *req)
-{
-    if (fa_request_is_still_authorized(req))
-        return;
-    fa_response_header(req, "WWW-Authenticate", CHALLENGE);
-    fa_respond_refusal(req, 401, FAINA_UNAUTHORIZED,
-                       "the token was revoked or has expired while the request waited");
 }
 
 static size_t body_size_max(const struct fa_request *req)
@@ -466,7 +386,7 @@ void fa_request_head(struct fa_request *req, const char *method)
         fa_respond_problem(req, &err);
         return;
     }
-    if (!find_route(req, method) || !check_grant(req) || !fa_admission_count_token(req) ||
+    if (!find_route(req, method) || !fa_login_check(req) || !fa_admission_count_token(req) ||
         !check_query(req) || !check_length(req) || !check_type(req))
         return;
     req->body.max = body_size_max(req);

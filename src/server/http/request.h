@@ -57,6 +57,7 @@ struct fa_request {
     const struct fa_route *route;
     const char *part; /* {id} or {name}, decoded; NULL: none */
     struct fa_grant grant;
+    uint64_t session; /* that the grant is from (sessions.h); 0: none */
     struct fa_buf body;
     char id[FA_REQUEST_ID_SIZE];
     int64_t begun_ns;

@@ -116,7 +116,31 @@ const struct fa_shape fa_reply_info = {
     .base = &fa_shape_info,
     .fields = FA_FIELDS(
         TEXT("version", .flags = REQUIRED, .doc = "Of the server"),
-        INTEGER("inputSizeMax", "The most bytes of an input or output")),
+        INTEGER("inputSizeMax", "The most bytes of an input or output"),
+        TEXT("nodeId", .doc = "The server's name, as in `/workers`"),
+        BOOL("hasTokens", .doc = "Requests need a token, or a session"),
+        {.name = "features", .type = FA_FIELD_JSON, .flags = REQUIRED | FA_FIELD_ARRAY,
+         .doc = "What the server has: `dashboard`, and of the engine `subtasks`, `dependencies`, "
+                "`workflows`, `schedules`, `teams`, `stream`, `broker`, `backup`"}),
+};
+
+const struct fa_shape fa_reply_session = {
+    .name = "Session",
+    .fields = FA_FIELDS(
+        TEXT("name", .doc = "Of the token; null: none is needed"),
+        TEXT("tokenId", .flags = FA_FIELD_UUID, .doc = "The token; null: none is needed"),
+        {.name = "scopes", .type = FA_FIELD_OWN, .schema = FA_SCOPES_SCHEMA,
+         .doc = "What the caller may do"},
+        {.name = "namespaces", .type = FA_FIELD_JSON,
+         .schema = "{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"string\"}}",
+         .doc = "The namespaces that it reaches; null: all"},
+        {.name = "expiresAt", .type = FA_FIELD_TIME,
+         .doc = "When the session ends, or the token; null: never"}),
+};
+
+static const struct fa_shape name_shape = {
+    .name = "Namespace",
+    .fields = FA_FIELDS(TEXT("name", .flags = REQUIRED, .doc = "Its name")),
 };
 
 const struct fa_shape fa_reply_health = {
@@ -140,4 +164,5 @@ PAGE(crons, "CronList", fa_shape_cron);
 PAGE(lanes, "LaneList", lane_shape);
 PAGE(workflows, "WorkflowList", fa_shape_workflow);
 PAGE(tokens, "TokenList", fa_shape_token);
+PAGE(namespaces, "NamespaceList", name_shape);
 /* clang-format on */

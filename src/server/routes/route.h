@@ -77,6 +77,10 @@ fa_handler fa_handle_emit, fa_handle_emitted_events, fa_handle_emitted_event, fa
 fa_handler fa_handle_log, fa_handle_root, fa_handle_healthz, fa_handle_readyz, fa_handle_metrics,
     fa_handle_openapi, fa_handle_info;
 
+/* ---- route_session.c ---- */
+fa_handler fa_handle_session_post, fa_handle_session_get, fa_handle_session_delete,
+    fa_handle_namespaces;
+
 /* ---- route_backup.c ---- */
 fa_handler fa_handle_backup;
 

@@ -130,6 +130,31 @@ void fa_handle_readyz(struct fa_request *req)
         check_store_then(req, false, after_readyz);
 }
 
+/* What an engine has. */
+static const struct feature {
+    const char *name;
+    bool on_nats, on_files_only;
+} features[] = {
+    {"subtasks", false, false},  {"dependencies", false, false}, {"workflows", false, false},
+    {"schedules", false, false}, {"teams", false, false},        {"stream", false, false},
+    {"broker", false, false},    {"backup", false, true},
+};
+
+static void put_features(struct fa_json_writer *w, const struct fa_request *req, const char *engine)
+{
+    bool is_file = strcmp(engine, "sqlite") == 0;
+    bool is_nats = !is_file && strcmp(engine, "postgres") != 0 && strcmp(engine, "memory") != 0;
+
+    fa_json_key(w, "features");
+    fa_json_begin_array(w);
+    if (req->server->options.has_ui)
+        fa_json_put_str(w, "dashboard");
+    for (size_t i = 0; i < FA_COUNT(features); i++)
+        if ((!is_nats || features[i].on_nats) && (is_file || !features[i].on_files_only))
+            fa_json_put_str(w, features[i].name);
+    fa_json_end_array(w);
+}
+
 static void after_info(struct fa_request *req)
 {
     const struct fa_service_info *info = &((const struct store_check *)req->data)->info;
@@ -141,6 +166,10 @@ static void after_info(struct fa_request *req)
     fa_json_begin_object(w);
     fa_json_set_str(w, "version", FAINA_VERSION);
     fa_json_set_int(w, "inputSizeMax", (int64_t)req->server->service->input_size_max);
+    fa_json_set_str(w, "nodeId", req->server->options.node_id);
+    fa_json_key(w, "hasTokens");
+    fa_json_put_bool(w, fa_auth_has_tokens(req->server->auth) || req->listener->is_guarded);
+    put_features(w, req, info->engine);
     fa_shape_put_members(w, &fa_shape_info, info);
     fa_json_end_object(w);
     fa_response_end(req);

@@ -550,7 +550,8 @@ static void after_stream(struct fa_request *req)
     const char *name;
     const char *position = op->page.cursor;
     struct fa_stream_client client = {.is_trusted = req->listener->is_trusted,
-                                      .is_guarded = req->listener->is_guarded};
+                                      .is_guarded = req->listener->is_guarded,
+                                      .session = req->session};
 
     if (op->code == FAINA_INVALID_REQUEST) {
         find_position(req, &name);

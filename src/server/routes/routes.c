@@ -339,6 +339,24 @@ const struct fa_route fa_routes[] = {
      "`thorough=true` also checks the whole store, which takes time, and the scope admin for all "
      "namespaces: `findings` are what is wrong with it.",
      "curl $URL" FA_API "/info"},
+    {"GET", FA_API "/namespaces", FA_OP_NAMESPACE_LIST, fa_handle_namespaces, 0, NULL,
+     "limit cursor", NULL, &fa_reply_namespaces, 200, "List namespaces",
+     "Those with types, workflows or schedules. With a token of some namespaces: these.",
+     "curl $URL" FA_API "/namespaces"},
+    {"POST", FA_API "/session", FA_ACCESS_PUBLIC, fa_handle_session_post, 0, NULL, NULL,
+     &fa_body_session, &fa_reply_session, 200, "Log in",
+     "Answers a cookie, which takes the place of the token in the requests of a browser. The "
+     "session ends after 7 days, with its token, or when the server is restarted. Failed logins "
+     "are limited as failed tokens are. A request with the cookie that a page of another site has "
+     "sent is refused with 403.",
+     "curl -c cookies $URL" FA_API "/session" JSON "'{\"token\":\"'$FAINA_TOKEN'\"}'"},
+    {"GET", FA_API "/session", FA_ACCESS_SESSION, fa_handle_session_get, 0, NULL, NULL, NULL,
+     &fa_reply_session, 200, "What the caller may do",
+     "By its cookie or its token. While no token is needed: everything.",
+     "curl $URL" FA_API "/session"},
+    {"DELETE", FA_API "/session", FA_ACCESS_PUBLIC, fa_handle_session_delete, 0, NULL, NULL, NULL,
+     NULL, 204, "Log out", "Ends the session of the cookie.",
+     "curl -b cookies -X DELETE $URL" FA_API "/session"},
     {"POST", FA_API "/backup", FA_ACCESS_BACKUP,
      fa_handle_backup, FA_ROUTE_AUDIT, NULL, NULL, NULL, &fa_reply_backup, 200,
      "Back up a SQLite store",

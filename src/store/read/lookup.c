@@ -484,6 +484,43 @@ static enum faina_code list_teams(struct fa_source *source, struct fa_op *op)
     return FAINA_OK;
 }
 
+struct namespace_list {
+    struct fa_arena *arena;
+    struct fa_namespaces *list;
+    size_t size;
+    struct fa_pager pager;
+};
+
+static void sink_namespace(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct namespace_list *out = ctx;
+    struct fa_namespaces *list = out->list;
+
+    (void)n;
+    if (!fa_pager_take_row(&out->pager, c, 1))
+        return;
+    list->items =
+        fa_arena_grow(out->arena, list->items, list->count, &out->size, sizeof(*list->items));
+    list->items[list->count++].name = fa_value_dup(&c[0], out->arena);
+}
+
+static enum faina_code list_namespaces(struct fa_source *source, struct fa_op *op)
+{
+    struct namespace_list out = {.arena = op->arena, .pager = fa_pager_of_part(&op->part)};
+    struct fa_list_query query = {.sql = FA_SQL_NAMESPACE_LIST,
+                                  .param_count = 2,
+                                  .after_at = 0,
+                                  .limit_at = 1,
+                                  .key_at = 0,
+                                  .key_count = 1,
+                                  .sink = sink_namespace,
+                                  .sink_ctx = &out};
+
+    op->namespaces = out.list = fa_arena_zero(op->arena, 1, sizeof(*out.list));
+    return fa_pager_read(&out.pager, source->db, &query, op->part.cursor, op->arena,
+                         &op->next_cursor, &op->error);
+}
+
 /* Tasks of namespaces without access are reported as missing (access.h, X2 and X3). */
 static enum faina_code permit(struct fa_source *source, struct fa_op *op)
 {
@@ -516,6 +553,7 @@ enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t n
         [FA_OP_JOIN_LIST] = fa_read_joins,
         [FA_OP_CRON_LIST] = fa_read_crons,
         [FA_OP_STATS] = fa_read_stats,
+        [FA_OP_NAMESPACE_LIST] = list_namespaces,
         [FA_OP_BROKER_GET] = fa_read_broker,
     };
     enum faina_code code = permit(source, op);
