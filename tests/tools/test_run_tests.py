@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """tools/run-tests counts what test programs say, and believes no silence."""
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import os
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 sys.dont_write_bytecode = True
@@ -40,4 +43,31 @@ for name, output, code, timed_out, wanted in (
         ("silence, 3", "", 3, False, (0, 1, 0))):
     result = run_tests.count(output, code, timed_out)
     equal(name, (result.passed, result.failed, result.skipped), wanted)
+
+
+def results_of(count, script):
+    """Of `count` programs with this script, which run in a folder that they share."""
+    with tempfile.TemporaryDirectory() as folder:
+        tests = []
+        for i in range(count):
+            path = os.path.join(folder, f"test_{i}.sh")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\ncd {folder}\n{script.replace('NAME', str(i))}\n")
+            os.chmod(path, 0o755)
+            tests.append(run_tests.Test("tools", f"x/{i}", "plain", [path], 30, False))
+        with contextlib.redirect_stdout(io.StringIO()):
+            total, failures, repeated = run_tests.run_all(tests)
+        return (total.passed, total.failed), sorted(failures), sorted(repeated)
+
+
+# Fails when it runs for the first time.
+LATE = "if ! [ -e ran.NAME ]; then touch ran.NAME; %s; exit 1; fi"
+equal("a failure that doesn't repeat", results_of(2, LATE % ":"),
+      ((2, 0), [], ["x/0 [plain]", "x/1 [plain]"]))
+equal("a failure that repeats", results_of(2, "exit 1"),
+      ((0, 2), ["x/0 [plain]", "x/1 [plain]"], []))
+equal("too many failures", results_of(run_tests.REPEATS_MAX + 1, LATE % ":")[0],
+      (0, run_tests.REPEATS_MAX + 1))
+equal("a finding of a sanitizer", results_of(2, LATE % "echo WARNING: ThreadSanitizer: data race")[0],
+      (0, 2))
 finish()
