@@ -30,6 +30,7 @@ static enum faina_code submit_batch(struct faina *engine, int first, int count,
         tasks[i].type = "square";
         tasks[i].input = inputs[i];
         tasks[i].idempotency_key = keys[i];
+        tasks[i].retry.base_ms = 10; /* soon, so that the example ends soon */
     }
     code = faina_submit_many(engine, tasks, (size_t)count, &answer, err);
     if (code != FAINA_OK)

@@ -44,6 +44,7 @@ static inline void states_table_add_effects(struct fa_buf *out, const struct fa_
         {FA_UNCOUNT, "gives the attempt back"},
         {FA_DROP_LEASE, "drops the lease"},
         {FA_DROP_RESOURCES, "frees the resources"},
+        {FA_REPEAT, "the next attempt starts from the beginning"},
         {FA_BACK_OFF, "backs off before the next attempt"},
         {FA_END, "ends the task"},
         {FA_WAKE, "wakes parent, dependents and waiting clients"},

@@ -135,12 +135,12 @@ enum faina_phase {
     FAINA_PHASE_ERROR,  /* a subtask or dependency ended badly */
 };
 
-/* How long to wait before the next attempt: a random time up to
- * min(max, base * factor^(attempt-1)). Zero in a field means its default. */
+/* How long to wait before the next attempt: min(max, base * factor^(attempt-1)), half of it fixed
+ * and half random. Zero in a field means its default. */
 struct faina_retry_policy {
-    int64_t base_ms; /* 1 second */
-    double factor;   /* 2 */
-    int64_t max_ms;  /* 1 hour */
+    int64_t base_ms; /* 15 seconds */
+    double factor;   /* 8 */
+    int64_t max_ms;  /* 6 hours */
 };
 
 #define FAINA_ID_SIZE 37     /* a task id as text, with its NUL */
@@ -385,10 +385,12 @@ FAINA_API enum faina_code faina_complete(struct faina *engine, const char *id,
 
 /* Why an attempt failed. */
 struct faina_failure {
-    const char *message; /* required */
-    const char *kind;    /* a short name of the kind of error */
-    const char *detail;  /* JSON */
-    bool permanent;      /* not to be retried */
+    const char *message;    /* required */
+    const char *kind;       /* a short name of the kind of error */
+    const char *detail;     /* JSON */
+    bool permanent;         /* not to be retried */
+    int64_t retry_after_ms; /* when to try again, instead of the backoff: after this ... */
+    int64_t retry_at_us;    /* ... or at this time; not both; 0 and 0: after the backoff */
 };
 
 /* Fails an attempt: the task is pending again after a backoff, or dead_letter when no attempt is
@@ -420,6 +422,12 @@ FAINA_API enum faina_code faina_background(struct faina *engine, const char *id,
                                            const struct faina_by *by, const char *reason,
                                            int64_t timeout_ms, struct faina_task **out,
                                            struct faina_error *err);
+
+/* Makes a held task pending again for for_ms (0: at once), without counting an attempt: what it
+ * needs is not there yet. The event is `snoozed`. */
+FAINA_API enum faina_code faina_snooze(struct faina *engine, const char *id,
+                                       const struct faina_by *by, int64_t for_ms,
+                                       struct faina_task **out, struct faina_error *err);
 
 /* Releases a claimed task that has not started; no attempt is counted. */
 FAINA_API enum faina_code faina_release(struct faina *engine, const char *id,

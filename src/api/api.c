@@ -420,6 +420,14 @@ enum faina_code faina_background(struct faina *engine, const char *id, const str
     return run_task(engine, &op, out, err);
 }
 
+enum faina_code faina_snooze(struct faina *engine, const char *id, const struct faina_by *by,
+                             int64_t for_ms, struct faina_task **out, struct faina_error *err)
+{
+    struct fa_op op = {.kind = FA_OP_SNOOZE, .id = id, .by = actor(by), .snooze_ms = for_ms};
+
+    return run_task(engine, &op, out, err);
+}
+
 enum faina_code faina_release(struct faina *engine, const char *id, const struct faina_by *by,
                               struct faina_task **out, struct faina_error *err)
 {

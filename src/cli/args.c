@@ -451,6 +451,21 @@ int fa_flag_time(struct fa_cli *cli, const char *name, bool may_be_ago, int64_t 
     return fa_cli_fail(cli, &err);
 }
 
+int fa_flag_when(struct fa_cli *cli, const char *name, int64_t *out_ms, int64_t *out_us)
+{
+    const char *text = fa_flag(cli, name);
+    int code;
+
+    if (!text)
+        return FA_EXIT_OK;
+    if (fa_text_is_time(text))
+        return fa_flag_time(cli, name, false, out_us);
+    code = fa_flag_duration(cli, name, out_ms);
+    if (code == FA_EXIT_OK && *out_ms == 0)
+        *out_ms = 1; /* given, so it isn't unset */
+    return code;
+}
+
 /* A duration in --retry. 0 would mean the default. */
 static int retry_duration(struct fa_cli *cli, const char *text, const char *name, int64_t *out_ms)
 {
@@ -504,7 +519,7 @@ int fa_flag_retry(struct fa_cli *cli, struct faina_retry_policy *out)
     effective = fa_backoff_policy(policy);
     if (effective.base_ms > effective.max_ms)
         return fa_cli_usage(cli, "BASE of --retry, %.40s, is longer than MAX, %.40s", parts[0],
-                            count > 2 ? parts[2] : "1h by default");
+                            count > 2 ? parts[2] : "6h by default");
     *out = policy;
     return FA_EXIT_OK;
 }

@@ -176,6 +176,9 @@ FA_MUST_CHECK int fa_flag_duration(struct fa_cli *cli, const char *name, int64_t
 /* With may_be_ago, a duration counts back from now. */
 FA_MUST_CHECK int fa_flag_time(struct fa_cli *cli, const char *name, bool may_be_ago,
                                int64_t *out_us);
+/* A duration from now, of at least a millisecond, or a time: sets one of the two. */
+FA_MUST_CHECK int fa_flag_when(struct fa_cli *cli, const char *name, int64_t *out_ms,
+                               int64_t *out_us);
 /* --retry BASE[,FACTOR[,MAX]]. */
 FA_MUST_CHECK int fa_flag_retry(struct fa_cli *cli, struct faina_retry_policy *out);
 FA_MUST_CHECK int fa_flag_statuses(struct fa_cli *cli, unsigned *out);

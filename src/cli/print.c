@@ -166,7 +166,7 @@ static const char *own_state(const struct faina_task *task)
     return task->state;
 }
 
-/* "up to 10 s, then 3 times as long each time, at most 1 h"; NULL: the default. */
+/* "10 s, then 3 times as long each time, at most 1 h"; NULL: the default. */
 static const char *retry_of(struct fa_arena *arena, const struct faina_task *task)
 {
     struct faina_retry_policy standard = fa_backoff_policy((struct faina_retry_policy){0});
@@ -178,7 +178,7 @@ static const char *retry_of(struct fa_arena *arena, const struct faina_task *tas
         return NULL;
     fa_duration_format(own.base_ms * 1000, base);
     fa_duration_format(own.max_ms * 1000, max);
-    return fa_arena_printf(arena, "up to %s, then %g times as long each time, at most %s", base,
+    return fa_arena_printf(arena, "%s, then %g times as long each time, at most %s", base,
                            own.factor, max);
 }
 

@@ -25,8 +25,8 @@
                      .takes = FA_TAKES_JSON}
 #define F_TIMEOUT   {"timeout", 0, "DURATION", "give up after this long (default: never)"}
 #define F_RETRY     {"retry", 0, "BASE[,FACTOR[,MAX]]", "the backoff before the next attempt: " \
-                     "up to BASE, then FACTOR times as long each time, at most MAX (default " \
-                     "1s,2,1h)"}
+                     "BASE, then FACTOR times as long each time, at most MAX (default " \
+                     "15s,8,6h); a random half may be shorter"}
 #define F_END       {NULL}
 
 const struct fa_flag fa_common_flags[] = {
@@ -124,7 +124,12 @@ static const struct fa_flag fail_flags[] = {
     {"kind", 0, "WORD", "the kind of error"},
     {"detail", 0, "JSON", "details of the error; also @FILE", .takes = FA_TAKES_JSON},
     {"permanent", 0, NULL, "don't retry: the task ends as failed"},
+    {"retry-after", 0, "DURATION|TIME", "when to try again, instead of the backoff"},
     F_BY, F_END,
+};
+
+static const struct fa_flag snooze_flags[] = {
+    {"for", 0, "DURATION", "how long it stays pending, such as 10m"}, F_BY, F_END,
 };
 
 static const struct fa_flag progress_flags[] = {
@@ -375,8 +380,8 @@ const struct fa_verb fa_verbs[] = {
      "faina complete " ID_EXAMPLE " '{\"pages\":12}' --worker me",
      1, 2, fa_verb_complete, by_flags, .takes = FA_TAKES_JSON},
     {"fail", FA_GROUP_WORK, "ID --error TEXT --worker W", "fail the current attempt of a task",
-     "The task is retried after a backoff. It ends as dead_letter when no attempt is left, or as "
-     "failed with --permanent.",
+     "The task is retried after a backoff, or at --retry-after. It ends as dead_letter when no "
+     "attempt is left, or as failed with --permanent.",
      "faina fail " ID_EXAMPLE " --error 'no such host' --worker me",
      1, 1, fa_verb_fail, fail_flags},
     {"progress", FA_GROUP_WORK, "ID [PERCENT] [STATE] --worker W", "report the progress of a task",
@@ -397,6 +402,10 @@ const struct fa_verb fa_verbs[] = {
      1, 1, fa_verb_background, background_flags},
     {"release", FA_GROUP_WORK, "ID --worker W", "release a claimed task that was not started",
      "The attempt doesn't count.", NULL, 1, 1, fa_verb_release, by_flags},
+    {"snooze", FA_GROUP_WORK, "ID --for DURATION --worker W",
+     "make a held task pending for a while",
+     "For work that can't be done yet. The attempt doesn't count.",
+     "faina snooze " ID_EXAMPLE " --for 10m --worker me", 1, 1, fa_verb_snooze, snooze_flags},
 
     {"worker", FA_GROUP_WORK, "", "run a worker pool for the handlers folder",
      "An executable DIR/TYPE handles tasks of the type TYPE; see docs/handlers.md. Runs until "

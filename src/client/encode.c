@@ -231,6 +231,10 @@ static struct fa_act act_of(const struct fa_op *op)
         act.reason = op->background.reason;
         act.timeout_ms = op->background.timeout_ms;
         break;
+    case FA_OP_SNOOZE:
+        act.has_for = true;
+        act.timeout_ms = op->snooze_ms;
+        break;
     case FA_OP_RETRY:
         act.has_reset = true;
         act.reset_attempts = !op->keep_attempts;
@@ -447,6 +451,7 @@ static const struct request_format request_formats[FA_OP_COUNT] = {
     [FA_OP_BLOCK] = ACT(block, never),
     [FA_OP_BACKGROUND] = ACT(background, never),
     [FA_OP_RELEASE] = ACT(release, never),
+    [FA_OP_SNOOZE] = ACT(snooze, never),
     [FA_OP_NOTE] = ACT(note, never),
     [FA_OP_AMEND] = ACT(amend, never),
     [FA_OP_CANCEL] = ACT(cancel, always),

@@ -149,6 +149,7 @@ fa_kv_decide_fn *fa_kv_decider(enum fa_op_kind kind)
         [FA_OP_FAIL] = fa_kv_decide_fail,
         [FA_OP_BACKGROUND] = fa_kv_decide_background,
         [FA_OP_RELEASE] = fa_kv_decide_release,
+        [FA_OP_SNOOZE] = fa_kv_decide_snooze,
         [FA_OP_CANCEL] = fa_kv_decide_cancel,
         [FA_OP_RETRY] = fa_kv_decide_retry,
         [FA_OP_DELETE] = fa_kv_decide_delete,

@@ -12,9 +12,9 @@
 fa_kv_decide_fn *fa_kv_decider(enum fa_op_kind kind);
 
 /* kv_outcome.c */
-fa_kv_decide_fn fa_kv_decide_claim, fa_kv_decide_start, fa_kv_decide_release, fa_kv_decide_progress,
-    fa_kv_decide_heartbeat, fa_kv_decide_note, fa_kv_decide_amend, fa_kv_decide_complete,
-    fa_kv_decide_fail, fa_kv_decide_background;
+fa_kv_decide_fn fa_kv_decide_claim, fa_kv_decide_start, fa_kv_decide_release, fa_kv_decide_snooze,
+    fa_kv_decide_progress, fa_kv_decide_heartbeat, fa_kv_decide_note, fa_kv_decide_amend,
+    fa_kv_decide_complete, fa_kv_decide_fail, fa_kv_decide_background;
 /* kv_manage.c */
 fa_kv_decide_fn fa_kv_decide_cancel, fa_kv_decide_retry, fa_kv_decide_delete;
 

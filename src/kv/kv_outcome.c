@@ -220,6 +220,31 @@ enum fa_kv_verdict fa_kv_decide_release(struct fa_kv_engine *engine, struct fa_k
     return FA_KV_WRITE;
 }
 
+enum fa_kv_verdict fa_kv_decide_snooze(struct fa_kv_engine *engine, struct fa_kv_change *change,
+                                       struct fa_kv_record *record)
+{
+    struct fa_op *op = change->op;
+    enum faina_code code = fa_kv_enter(record, op);
+    int64_t now = fa_kv_now(engine);
+
+    if (code != FAINA_OK)
+        return keep(change, code);
+    if (!is_allowed(record, FA_SNOOZE))
+        return refuse(change, record, FA_SNOOZE);
+    code = check_holder(record, op);
+    if (code != FAINA_OK)
+        return keep(change, code);
+    fa_kv_record_apply(record,
+                       &(struct fa_kv_step){.trigger = FA_SNOOZE,
+                                            .actor = actor_of(op),
+                                            .worker = op->by.worker_id,
+                                            .what = "snoozed",
+                                            .detail = fa_snooze_json(op->snooze_ms, change->arena),
+                                            .until_us = now + op->snooze_ms * 1000},
+                       now, change->arena);
+    return FA_KV_WRITE;
+}
+
 enum fa_kv_verdict fa_kv_decide_return(struct fa_kv_engine *engine, struct fa_kv_change *change,
                                        struct fa_kv_record *record)
 {
@@ -283,32 +308,44 @@ enum fa_kv_verdict fa_kv_decide_renew(struct fa_kv_engine *engine, struct fa_kv_
     return FA_KV_WRITE;
 }
 
+/* How an attempt failed. */
+struct attempt_end {
+    const char *what; /* the event */
+    bool is_lost;     /* the lease has expired: it is retried without backoff */
+    bool by_engine;   /* the engine ends it, by the clock */
+    enum faina_actor actor;
+    const char *worker, *error;
+    int64_t retry_at_us; /* when it is retried; 0: by its backoff */
+};
+
 /* Ends a failed attempt: the task is retried or, with no attempts left, becomes a dead letter. */
 static void end_attempt(struct fa_kv_engine *engine, struct fa_kv_change *change,
-                        struct fa_kv_record *record, bool is_lost, const char *what,
-                        enum faina_actor actor, const char *worker, const char *error)
+                        struct fa_kv_record *record, const struct attempt_end *end)
 {
     struct faina_task *task = &record->task;
     bool has_left = task->max_attempts == 0 || task->attempts < task->max_attempts;
-    struct fa_kv_step step = {.actor = actor, .worker = worker, .detail = has_left ? error : NULL};
+    struct fa_kv_step step = {.actor = end->actor,
+                              .worker = end->worker,
+                              .detail = has_left ? end->error : NULL,
+                              .until_us = has_left ? end->retry_at_us : 0};
     int64_t now = fa_kv_now(engine);
 
-    task->error = error;
+    task->error = end->error;
     if (has_left) {
-        step.trigger = is_lost ? FA_LOSE_RETRY : FA_FAIL_RETRY;
-        step.what = what;
+        step.trigger = end->is_lost ? FA_LOSE_RETRY : FA_FAIL_RETRY;
+        step.what = end->what;
         step.backoff_us = fa_kv_engine_backoff_us(engine, task);
     } else {
-        step.trigger = is_lost ? FA_LOSE_LAST : FA_FAIL_LAST;
-        if (is_lost) /* the last event is dead_letter; its cause is an event of its own */
+        step.trigger = end->is_lost ? FA_LOSE_LAST : FA_FAIL_LAST;
+        if (end->by_engine) /* the last event is dead_letter; its cause is an event of its own */
             fa_kv_record_event(
                 record, change->arena,
                 &(struct faina_event){.at_us = fa_kv_record_time(record, now),
-                                      .what = what,
+                                      .what = end->what,
                                       .status = task->status,
-                                      .actor = actor,
-                                      .worker_id = fa_arena_strdup(change->arena, worker),
-                                      .detail = error});
+                                      .actor = end->actor,
+                                      .worker_id = fa_arena_strdup(change->arena, end->worker),
+                                      .detail = end->error});
     }
     fa_kv_record_apply(record, &step, now, change->arena);
 }
@@ -328,8 +365,13 @@ enum fa_kv_verdict fa_kv_decide_expire(struct fa_kv_engine *engine, struct fa_kv
         failure.message = fa_arena_printf(change->arena, "worker %s did not renew its lease",
                                           worker != NULL ? worker : "(none)");
     change->is_lost = !is_background;
-    end_attempt(engine, change, record, true, failure.kind, FAINA_ACTOR_SYSTEM, worker,
-                fa_failure_json(&failure, change->arena));
+    end_attempt(engine, change, record,
+                &(struct attempt_end){.what = failure.kind,
+                                      .is_lost = !is_background,
+                                      .by_engine = true,
+                                      .actor = FAINA_ACTOR_SYSTEM,
+                                      .worker = worker,
+                                      .error = fa_failure_json(&failure, change->arena)});
     return FA_KV_WRITE;
 }
 
@@ -579,8 +621,13 @@ enum fa_kv_verdict fa_kv_decide_fail(struct fa_kv_engine *engine, struct fa_kv_c
                            &(struct fa_kv_step){.trigger = FA_FAIL_FINAL, .actor = actor_of(op)},
                            fa_kv_now(engine), change->arena);
     } else {
-        end_attempt(engine, change, record, false, "retry_scheduled", actor_of(op),
-                    op->by.worker_id, error);
+        end_attempt(engine, change, record,
+                    &(struct attempt_end){.what = "retry_scheduled",
+                                          .actor = actor_of(op),
+                                          .worker = op->by.worker_id,
+                                          .error = error,
+                                          .retry_at_us =
+                                              fa_failure_retry_us(op->failure, fa_kv_now(engine))});
     }
     return FA_KV_WRITE;
 }

@@ -307,6 +307,8 @@ static void step_back(struct fa_kv_record *record, const struct fa_kv_step *step
         record->at_us = record->run_at_us; /* it was claimed before its time */
     if (effects & FA_BACK_OFF)
         record->at_us = now + step->backoff_us;
+    if (step->until_us != 0)
+        record->at_us = step->until_us > now ? step->until_us : 0;
 }
 
 /* The event of the change itself. A cancellation names neither worker nor error. */

@@ -84,6 +84,7 @@ struct fa_kv_step {
     const char *state;  /* the new text for people; NULL: the status's default */
     const char *detail; /* JSON for the event */
     int64_t backoff_us; /* of a rule that backs off */
+    int64_t until_us;   /* pending: not before; 0: as the rule says */
     int64_t permit;     /* of a rule that takes the resources */
 };
 

@@ -1,8 +1,8 @@
 /*
- * backoff.c - how long a failed task waits: exponential, with full jitter.
+ * backoff.c - how long a failed task waits: exponential, half of it fixed and half random.
  *
- * Full jitter, because tasks that failed together (when a service went down) should not be retried
- * together.
+ * The random half, because tasks that failed together (when a service went down) should not be
+ * retried together; the fixed half, because a retry at once would find the service still down.
  */
 #include "model/backoff.h"
 
@@ -10,9 +10,9 @@
 
 #include <math.h>
 
-#define BASE_MS_DEFAULT 1000
-#define FACTOR_DEFAULT 2.0
-#define MAX_MS_DEFAULT (INT64_C(3600) * 1000)
+#define BASE_MS_DEFAULT 15000
+#define FACTOR_DEFAULT 8.0
+#define MAX_MS_DEFAULT (INT64_C(6) * 3600 * 1000)
 
 struct faina_retry_policy fa_backoff_policy(struct faina_retry_policy policy)
 {
@@ -46,5 +46,25 @@ int64_t fa_backoff_us(struct faina_retry_policy policy, int64_t attempts, struct
 {
     int64_t ceiling_us = fa_backoff_ceiling_ms(policy, attempts) * 1000;
 
-    return (int64_t)fa_random_below(random, (uint64_t)ceiling_us + 1);
+    int64_t fixed_us = ceiling_us / 2;
+
+    return fixed_us + (int64_t)fa_random_below(random, (uint64_t)(ceiling_us - fixed_us) + 1);
+}
+
+int64_t fa_backoff_total_ms(struct faina_retry_policy policy, int64_t max_attempts)
+{
+    int64_t total_ms = 0, ceiling_ms;
+
+    for (int64_t n = 1; n < max_attempts; n++) {
+        ceiling_ms = fa_backoff_ceiling_ms(policy, n);
+        if (ceiling_ms == fa_backoff_ceiling_ms(policy, n + 1)) { /* from here on all are equal */
+            int64_t left = max_attempts - n;
+
+            return ceiling_ms > 0 && left > (INT64_MAX - total_ms) / ceiling_ms
+                       ? INT64_MAX
+                       : total_ms + left * ceiling_ms;
+        }
+        total_ms += ceiling_ms;
+    }
+    return total_ms;
 }

@@ -248,6 +248,17 @@ static void attempts(struct checker *c, int value, const char *field)
                            field, value, FA_ATTEMPTS_MAX, FAINA_UNLIMITED);
 }
 
+/* A duration from now, or a time. */
+static void when(struct checker *c, int64_t ms, int64_t us, const char *field)
+{
+    duration(c, ms, FA_DURATION_MS_MAX, field);
+    time_if_set(c, us, field);
+    if (c->result == FAINA_OK && ms != 0 && us != 0)
+        c->result =
+            fa_error_field(c->err, c->refusal, field,
+                           "%s is a duration and a time; only one of them can be set", field);
+}
+
 static void submit_text(struct checker *c, const struct fa_field *field, const char *text,
                         size_t max)
 {
@@ -299,6 +310,10 @@ static void submit_field(struct checker *c, const struct fa_field *field,
         return;
     case FA_FIELD_TIME:
         time_if_set(c, *(const int64_t *)place, field->name);
+        return;
+    case FA_FIELD_WHEN:
+        when(c, *(const int64_t *)place, *(const int64_t *)(const void *)(from + field->count),
+             field->name);
         return;
     case FA_FIELD_TEXTS:
         submit_texts(c, field, *(const char *const *const *)place,
@@ -434,6 +449,14 @@ enum faina_code fa_check_background(const char *reason, int64_t timeout_ms, stru
     return c.result;
 }
 
+enum faina_code fa_check_duration(int64_t ms, const char *field, struct faina_error *err)
+{
+    struct checker c = {.refusal = FAINA_INVALID_REQUEST, .err = err};
+
+    duration(&c, ms, FA_DURATION_MS_MAX, field);
+    return c.result;
+}
+
 enum faina_code fa_check_failure(const struct faina_failure *failure, struct faina_error *err)
 {
     struct checker c = {.refusal = FAINA_INVALID_REQUEST, .err = err};
@@ -444,6 +467,7 @@ enum faina_code fa_check_failure(const struct faina_failure *failure, struct fai
     text_up_to(&c, failure->message, FA_ERROR_MESSAGE_SIZE_MAX, "error.message");
     name_if_set(&c, failure->kind, FA_ERROR_KIND_SIZE_MAX, "error.kind");
     json(&c, failure->detail, FA_ERROR_DETAIL_SIZE_MAX, "error.detail");
+    when(&c, failure->retry_after_ms, failure->retry_at_us, "error.retryAfter");
     return c.result;
 }
 

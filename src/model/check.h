@@ -33,6 +33,9 @@ FA_MUST_CHECK enum faina_code fa_check_claim(const struct faina_claim *claim,
                                              struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_check_report(const struct faina_report *report,
                                               struct faina_error *err);
+/* Not negative, and at most FA_DURATION_MS_MAX. */
+FA_MUST_CHECK enum faina_code fa_check_duration(int64_t ms, const char *field,
+                                                struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_check_failure(const struct faina_failure *failure,
                                                struct faina_error *err);
 /* A task that continues in the background: the reason and the time-out. */

@@ -32,6 +32,8 @@ enum fa_field_type {
     FA_FIELD_RETRIES,  /* the same number less one; read and never written */
     FA_FIELD_DURATION, /* int64_t, milliseconds: "90s" or a number of seconds */
     FA_FIELD_TIME,     /* int64_t, microseconds */
+    FA_FIELD_WHEN,     /* of a request: a DURATION from now, which is never 0 when it is given, or a
+                          TIME, whose int64_t is at `count` */
     FA_FIELD_SWITCH,   /* bool; true is the word `word(0)` */
     FA_FIELD_ENUM,     /* an enum; its words are `word` */
     FA_FIELD_TEXTS,    /* const char *const *, and a size_t at `count`; NULL is unset */

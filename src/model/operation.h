@@ -34,6 +34,7 @@ struct fa_workflow;
     X(BLOCK, "block", true)                                                                        \
     X(BACKGROUND, "background", true)                                                              \
     X(RELEASE, "release", true)                                                                    \
+    X(SNOOZE, "snooze", true)                                                                      \
     X(CANCEL, "cancel", true)                                                                      \
     X(RETRY, "retry", true)                                                                        \
     X(DELETE, "delete", true)                                                                      \
@@ -307,6 +308,7 @@ struct fa_op {
             const char *reason;
             int64_t timeout_ms;
         } background;                    /* BACKGROUND */
+        int64_t snooze_ms;               /* SNOOZE */
         bool keep_attempts;              /* RETRY */
         bool force;                      /* TOKEN_REMOVE: also the last valid one */
         struct faina_removal removal;    /* DELETE */

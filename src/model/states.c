@@ -18,6 +18,7 @@
 #define ENDED (IN(COMPLETED) | BAD_END)
 
 #define DROP_ALL (FA_DROP_LEASE | FA_DROP_RESOURCES)
+#define REPEAT (DROP_ALL | FA_REPEAT)
 #define TAKE (FA_TAKE_LEASE | FA_COUNT_ATTEMPT)
 #define FINISH (DROP_ALL | FA_WAKE | FA_END)
 #define SAME FAINA_STATUS_COUNT /* for rules with FA_KEEP_STATUS: it must not be stored */
@@ -30,18 +31,19 @@ static const struct fa_rule rules[FA_TRIGGER_COUNT] = {
     [FA_PROGRESS]   = {USING,                      SAME,              FA_KEEP_STATUS},
     [FA_RELEASE]    = {IN(CLAIMED),                FAINA_PENDING,     DROP_ALL | FA_UNCOUNT},
     [FA_REQUEUE]    = {HELD,                       FAINA_PENDING,     DROP_ALL | FA_UNCOUNT},
+    [FA_SNOOZE]     = {HELD,                       FAINA_PENDING,     DROP_ALL | FA_UNCOUNT},
     [FA_COMPLETE]   = {USING,                      FAINA_COMPLETED,   FINISH},
-    [FA_FAIL_RETRY] = {USING,                      FAINA_PENDING,     DROP_ALL | FA_BACK_OFF},
+    [FA_FAIL_RETRY] = {USING,                      FAINA_PENDING,     REPEAT | FA_BACK_OFF},
     [FA_FAIL_LAST]  = {USING,                      FAINA_DEAD_LETTER, FINISH},
     [FA_FAIL_FINAL] = {IN(PENDING) | USING,        FAINA_FAILED,      FINISH},
     [FA_BLOCK]      = {IN(RUNNING),                FAINA_BLOCKED,     DROP_ALL},
     [FA_WAIT]       = {IN(PENDING),                FAINA_BLOCKED,     0},
     [FA_UNBLOCK]    = {IN(BLOCKED),                FAINA_PENDING,     0},
     [FA_BACKGROUND] = {IN(RUNNING),                FAINA_BACKGROUND,  FA_DROP_LEASE},
-    [FA_LOSE_RETRY] = {USING,                      FAINA_PENDING,     DROP_ALL | FA_BACK_OFF},
+    [FA_LOSE_RETRY] = {USING,                      FAINA_PENDING,     REPEAT},
     [FA_LOSE_LAST]  = {USING,                      FAINA_DEAD_LETTER, FINISH},
     [FA_CANCEL]     = {LIVE,                       FAINA_CANCELLED,   FINISH},
-    [FA_RETRY]      = {HELD | BAD_END,             FAINA_PENDING,     DROP_ALL | FA_REOPEN},
+    [FA_RETRY]      = {HELD | BAD_END,             FAINA_PENDING,     REPEAT | FA_REOPEN},
     [FA_DELETE]     = {IN(COMPLETED) | BAD_END,    SAME,              FA_KEEP_STATUS},
     /* clang-format on */
 };
@@ -77,6 +79,7 @@ static bool is_work(enum fa_trigger trigger)
     case FA_PROGRESS:
     case FA_RELEASE:
     case FA_REQUEUE:
+    case FA_SNOOZE:
     case FA_COMPLETE:
     case FA_FAIL_RETRY:
     case FA_FAIL_LAST:

@@ -21,6 +21,7 @@
     X(PROGRESS, "progress")                                                                        \
     X(RELEASE, "release")                                                                          \
     X(REQUEUE, "require a resource")                                                               \
+    X(SNOOZE, "snooze")                                                                            \
     X(COMPLETE, "complete")                                                                        \
     X(FAIL_RETRY, "fail, attempts left")                                                           \
     X(FAIL_LAST, "fail, none left")                                                                \
@@ -54,6 +55,7 @@ enum fa_effect {
     FA_END = 1 << 7,         /* completed_at = now */
     FA_REOPEN = 1 << 8,      /* reset completed_at, error, progress and state */
     FA_KEEP_STATUS = 1 << 9, /* the status stays as it is */
+    FA_REPEAT = 1 << 10,     /* the next attempt starts from the beginning */
 };
 
 struct fa_rule {

@@ -16,14 +16,14 @@ const struct fa_shape fa_shape_retry = {
     .what = "retry",
     .is_request = true,
     .refusal = FAINA_INVALID_TASK,
-    .example = "{\"base\":\"1s\",\"factor\":2,\"max\":\"1h\"}",
+    .example = "{\"base\":\"15s\",\"factor\":8,\"max\":\"6h\"}",
     .doc = "How long a failed task waits before its next attempt",
     .fields = FA_FIELDS({POLICY("base", DURATION, base_ms), .max = FA_DURATION_MS_MAX,
-                         .doc = "The wait after the first failed attempt; 1 second by default"},
+                         .doc = "The wait after the first failed attempt; 15 seconds by default"},
                         {POLICY("factor", DOUBLE, factor), .min = 1,
-                         .doc = "Each wait is this many times the one before; 2 by default"},
+                         .doc = "Each wait is this many times the one before; 8 by default"},
                         {POLICY("max", DURATION, max_ms), .max = FA_DURATION_MS_MAX,
-                         .doc = "The longest wait; 1 hour by default"}),
+                         .doc = "The longest wait; 6 hours by default"}),
 };
 
 static const char *dedupe_word(int value)

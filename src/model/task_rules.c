@@ -82,6 +82,18 @@ const char *fa_failure_json(const struct faina_failure *failure, struct fa_arena
     return end(&w, &buf, arena);
 }
 
+int64_t fa_failure_retry_us(const struct faina_failure *failure, int64_t now_us)
+{
+    return failure->retry_after_ms > 0 ? now_us + failure->retry_after_ms * 1000
+                                       : failure->retry_at_us;
+}
+
+const char *fa_snooze_json(int64_t for_ms, struct fa_arena *arena)
+{
+    return fa_arena_printf(arena, "{\"seconds\":%lld.%03lld}", (long long)(for_ms / 1000),
+                           (long long)(for_ms % 1000));
+}
+
 const char *fa_created_json(const struct faina_task *task, struct fa_arena *arena)
 {
     struct fa_json_writer w;

@@ -25,6 +25,10 @@ void fa_input_hash(const char *input, char out[FA_SHA256_HEX_SIZE]);
 
 /* The error of a task: {message, kind, detail, retryable}. */
 const char *fa_failure_json(const struct faina_failure *failure, struct fa_arena *arena);
+/* When a failed task is due again, by its failure; 0: by its backoff. */
+int64_t fa_failure_retry_us(const struct faina_failure *failure, int64_t now_us);
+/* The detail of the event `snoozed`. */
+const char *fa_snooze_json(int64_t for_ms, struct fa_arena *arena);
 
 /* The submit in short, for the event "created". */
 const char *fa_created_json(const struct faina_task *task, struct fa_arena *arena);

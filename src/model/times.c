@@ -316,3 +316,10 @@ void fa_duration_format(int64_t us, char out[FA_TIME_SIZE])
         put_two(out, sign, seconds / FA_DAY_SECONDS, seconds < 2 * FA_DAY_SECONDS ? "day" : "days",
                 seconds / 3600 % 24, "h");
 }
+
+bool fa_text_is_time(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    return digits == 4 && text[digits] == '-';
+}

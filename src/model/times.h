@@ -19,6 +19,8 @@ FA_MUST_CHECK enum faina_code fa_time_parse(const char *text, const char *field,
  * Not negative, at most 100 years. */
 FA_MUST_CHECK enum faina_code fa_duration_parse(const char *text, const char *field,
                                                 int64_t *out_ms, struct faina_error *err);
+/* Whether the text can only be a time, where a duration is possible too: it has a date. */
+bool fa_text_is_time(const char *text);
 /* For people: "850 ms", "4.2 s", "12 min", "3 h 20 min", "5 days". */
 void fa_duration_format(int64_t us, char out[FA_TIME_SIZE]);
 

@@ -126,6 +126,12 @@ static void check_field(struct fa_workflow_reader *r, const struct fa_workflow_m
     case FA_FIELD_TIME:
         check_time(r, value);
         return;
+    case FA_FIELD_WHEN:
+        if (fa_text_is_time(value.type == FA_JSON_STRING ? fa_json_text(value, r->arena) : ""))
+            check_time(r, value);
+        else
+            fa_workflow_duration(r, value, &ms);
+        return;
     case FA_FIELD_SWITCH:
         if (value.type != FA_JSON_STRING ||
             strcmp(fa_json_text(value, r->arena), field->word(0)) != 0)

@@ -46,6 +46,7 @@ enum where {
     X(BLOCK, WORK, 0, OF_TASK, READ | WORK)                                                        \
     X(BACKGROUND, WORK, 0, OF_TASK, READ | WORK)                                                   \
     X(RELEASE, WORK, 0, OF_TASK, READ | WORK)                                                      \
+    X(SNOOZE, WORK, 0, OF_TASK, READ | WORK)                                                       \
     X(CANCEL, OPERATE, SUBMIT, OF_TASK, READ)                                                      \
     X(RETRY, OPERATE, 0, OF_TASK, READ)                                                            \
     X(DELETE, OPERATE, 0, OF_TASK, READ)                                                           \

@@ -353,6 +353,8 @@ static enum faina_code check_change(size_t input_max, const struct fa_op *op,
         return check_block(input_max, op, err);
     if (op->kind == FA_OP_BACKGROUND)
         return fa_check_background(op->background.reason, op->background.timeout_ms, err);
+    if (op->kind == FA_OP_SNOOZE)
+        return fa_check_duration(op->snooze_ms, "for", err);
     if (op->kind == FA_OP_NOTE)
         return check_note(op, err);
     if (op->kind == FA_OP_AMEND)
@@ -493,6 +495,7 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *defa
     case FA_OP_FAIL:
     case FA_OP_BLOCK:
     case FA_OP_BACKGROUND:
+    case FA_OP_SNOOZE:
         return check_change(input_max, op, err);
     case FA_OP_RELEASE:
     case FA_OP_CANCEL:

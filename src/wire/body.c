@@ -59,6 +59,20 @@ enum faina_code fa_body_duration(const char *name, struct fa_json value, struct 
     return fa_duration_parse(text, name, out_ms, err);
 }
 
+enum faina_code fa_body_when(const char *name, struct fa_json value, struct fa_arena *arena,
+                             int64_t *out_ms, int64_t *out_us, struct faina_error *err)
+{
+    const char *text = value.type == FA_JSON_STRING ? fa_json_text(value, arena) : "";
+    enum faina_code code;
+
+    if (fa_text_is_time(text))
+        return fa_time_parse(text, name, out_us, err);
+    code = fa_body_duration(name, value, arena, out_ms, err);
+    if (code == FAINA_OK && *out_ms == 0)
+        *out_ms = 1; /* given, so it isn't unset */
+    return code;
+}
+
 static enum faina_code read_int(const struct reader *r, const struct fa_field *field,
                                 struct fa_json value, int64_t *out)
 {
@@ -183,6 +197,9 @@ static enum faina_code read_value(const struct reader *r, const struct fa_field 
         if (value.type != FA_JSON_STRING)
             return refuse(r, field, "a time such as \"2030-01-31T12:00:00Z\"");
         return fa_time_parse(fa_json_text(value, r->arena), path_of(r, field->name), place, r->err);
+    case FA_FIELD_WHEN:
+        return fa_body_when(path_of(r, field->name), value, r->arena, place,
+                            (int64_t *)(void *)(out + field->count), r->err);
     case FA_FIELD_TEXTS:
         return fa_json_texts(value, r->arena, place, (size_t *)(void *)(out + field->count))
                    ? FAINA_OK

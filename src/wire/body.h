@@ -29,6 +29,10 @@ FA_MUST_CHECK enum faina_code fa_body_read_object(struct fa_json object, const c
 FA_MUST_CHECK enum faina_code fa_body_duration(const char *name, struct fa_json value,
                                                struct fa_arena *arena, int64_t *out_ms,
                                                struct faina_error *err);
+/* A duration, of at least a millisecond, or a time: sets one of the two. */
+FA_MUST_CHECK enum faina_code fa_body_when(const char *name, struct fa_json value,
+                                           struct fa_arena *arena, int64_t *out_ms, int64_t *out_us,
+                                           struct faina_error *err);
 /* "NAME must be WHAT". */
 FA_MUST_CHECK enum faina_code fa_body_refuse(const struct fa_field *field, const char *what,
                                              struct faina_error *err);
@@ -55,7 +59,8 @@ struct fa_act {
     size_t subtask_count;
     bool fail_fast;
     const char *reason;
-    int64_t timeout_ms;
+    int64_t timeout_ms; /* background; snooze: for */
+    bool has_for;
     bool has_reset, reset_attempts;
     const char *id;   /* outcomes, heartbeats and acts */
     const char *verb; /* acts: "start" */
@@ -66,7 +71,7 @@ struct fa_act {
 
 extern const struct fa_shape fa_body_claim, fa_body_start, fa_body_complete, fa_body_fail,
     fa_body_progress, fa_body_heartbeat, fa_body_block, fa_body_background, fa_body_release,
-    fa_body_note, fa_body_amend, fa_body_cancel, fa_body_retry, fa_body_status;
+    fa_body_snooze, fa_body_note, fa_body_amend, fa_body_cancel, fa_body_retry, fa_body_status;
 
 /* POST /claims */
 struct fa_claims {

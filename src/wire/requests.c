@@ -105,11 +105,15 @@ static const struct fa_shape error_shape = {
                 .doc = "Anything more about the error"),
         {.name = "retryable", .type = FA_FIELD_OWN, .put = put_retryable, .read = read_retryable,
          .schema = "{\"type\":\"boolean\"}",
-         .doc = "false: the task fails without another attempt; true by default"}),
+         .doc = "false: the task fails without another attempt; true by default"},
+        {.name = "retryAfter", .type = FA_FIELD_WHEN,
+         .offset = offsetof(struct faina_failure, retry_after_ms),
+         .count = offsetof(struct faina_failure, retry_at_us),
+         .doc = "When the next attempt is due, instead of the backoff"}),
 };
 /* clang-format on */
 
-/* A string, or {message, kind, detail, retryable}. */
+/* A string, or {message, kind, detail, retryable, retryAfter}. */
 static enum faina_code read_error(const struct fa_field *field, struct fa_json value,
                                   struct fa_arena *arena, void *out, struct faina_error *err)
 {
@@ -273,6 +277,12 @@ REQUEST(background, "Background",
     ACT("timeout", DURATION, timeout_ms, .max = FA_DURATION_MS_MAX,
         .doc = "When it has not ended after this, the attempt has failed; 1 hour by default"));
 REQUEST(release, "Release", WORKER(0), FENCE);
+REQUEST(snooze, "Snooze",
+    WORKER(0),
+    FENCE,
+    ACT("for", DURATION, timeout_ms, .flags = FA_FIELD_HAS | FA_FIELD_REQUIRED,
+        GIVEN(has_for), .max = FA_DURATION_MS_MAX,
+        .doc = "How long the task stays pending before it is due again"));
 REQUEST(note, "Note",
     WORKER(0),
     FENCE,
@@ -385,8 +395,8 @@ static const struct {
     {"complete", &fa_body_complete}, {"fail", &fa_body_fail},
     {"progress", &fa_body_progress}, {"heartbeat", &fa_body_heartbeat},
     {"block", &fa_body_block},       {"background", &fa_body_background},
-    {"release", &fa_body_release},   {"note", &fa_body_note},
-    {"amend", &fa_body_amend},
+    {"release", &fa_body_release},   {"snooze", &fa_body_snooze},
+    {"note", &fa_body_note},         {"amend", &fa_body_amend},
 };
 
 static const char *verb_word(int value)

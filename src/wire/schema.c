@@ -75,6 +75,7 @@ static bool may_be_null(const struct fa_shape *shape, const struct fa_field *fie
     case FA_FIELD_ID:
     case FA_FIELD_DURATION:
     case FA_FIELD_TIME:
+    case FA_FIELD_WHEN:
     case FA_FIELD_TEXTS:
         return true;
     case FA_FIELD_JSON:
@@ -248,6 +249,7 @@ static void put_value(struct fa_json_writer *w, const struct fa_shape *shape,
         fa_json_set_str(w, "type", "number");
         return;
     case FA_FIELD_DURATION:
+    case FA_FIELD_WHEN:
         put_duration(w, shape, field);
         return;
     case FA_FIELD_TIME:
@@ -426,6 +428,9 @@ static void add_type(struct fa_buf *out, const struct fa_field *field)
         return;
     case FA_FIELD_TIME:
         fa_buf_add_str(out, "time");
+        return;
+    case FA_FIELD_WHEN:
+        fa_buf_add_str(out, "duration or time");
         return;
     case FA_FIELD_TEXTS:
     case FA_FIELD_NULLS:

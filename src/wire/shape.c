@@ -51,6 +51,12 @@ static size_t count_of(const struct fa_field *field, const char *from)
     return *(const size_t *)(const void *)(from + field->count);
 }
 
+/* The time of a WHEN. */
+static int64_t when_time(const struct fa_field *field, const char *from)
+{
+    return *(const int64_t *)(const void *)(from + field->count);
+}
+
 /* The JSON value null, which an object that is written can't tell from unset. */
 static bool is_null(const struct fa_field *field, const char *from)
 {
@@ -98,6 +104,8 @@ static bool is_set(const struct fa_shape *shape, const struct fa_field *field, c
         return *(const size_t *)place != 0;
     case FA_FIELD_DOUBLE:
         return *(const double *)place != 0;
+    case FA_FIELD_WHEN:
+        return *(const int64_t *)place != 0 || when_time(field, from) != 0;
     case FA_FIELD_ONE:
         return has_members(field->inner, place);
     case FA_FIELD_NULLS:
@@ -161,8 +169,9 @@ static void put_int64(struct fa_json_writer *w, const struct fa_field *field, in
 {
     if (field->type == FA_FIELD_TIME)
         fa_wire_put_time(w, value);
-    else if (field->type == FA_FIELD_LIMIT ? value < 0
-                                           : field->type == FA_FIELD_DURATION && value == 0)
+    else if (field->type == FA_FIELD_LIMIT
+                 ? value < 0
+                 : field->type == FA_FIELD_DURATION && value == 0 && !(field->flags & FA_FIELD_HAS))
         fa_json_put_null(w);
     else if (field->type == FA_FIELD_DURATION)
         fa_wire_put_duration(w, value);
@@ -202,6 +211,12 @@ static void put_value(struct fa_json_writer *w, const struct fa_shape *shape,
     case FA_FIELD_DURATION:
     case FA_FIELD_TIME:
         put_int64(w, field, *(const int64_t *)place);
+        return;
+    case FA_FIELD_WHEN:
+        if (when_time(field, from) != 0)
+            fa_wire_put_time(w, when_time(field, from));
+        else
+            fa_wire_put_duration(w, *(const int64_t *)place);
         return;
     case FA_FIELD_SIZE:
         fa_json_put_int(w, (int64_t) * (const size_t *)place);

@@ -133,6 +133,8 @@ enum faina_code faina_context_error(struct faina_context *context,
         .kind = fa_arena_strdup(context->arena, failure->kind),
         .detail = fa_arena_strdup(context->arena, failure->detail),
         .permanent = failure->permanent,
+        .retry_after_ms = failure->retry_after_ms,
+        .retry_at_us = failure->retry_at_us,
     };
     return FAINA_OK;
 }

@@ -61,6 +61,7 @@ enum fa_outcome_kind {
     FA_OUTCOME_BACKGROUND,
     FA_OUTCOME_FAIL,
     FA_OUTCOME_RELEASE, /* not started: no attempt is counted */
+    FA_OUTCOME_SNOOZE,  /* pending again for a while: no attempt is counted */
     FA_OUTCOME_AMEND,   /* queued again with more resources: no attempt is counted */
 };
 
@@ -72,8 +73,8 @@ struct fa_outcome {
     const struct faina_submit *subtasks; /* BLOCK */
     size_t subtask_count;
     bool fail_fast;
-    const char *reason; /* BACKGROUND */
-    int64_t timeout_ms;
+    const char *reason;                  /* BACKGROUND */
+    int64_t timeout_ms;                  /* BACKGROUND; SNOOZE: how long it is pending */
     const struct faina_submit *settings; /* AMEND: the resources; NULL: the handler's settings */
     const char *note;                    /* JSON about the attempt, for its event; NULL: none */
 };
@@ -128,8 +129,9 @@ enum fa_stop fa_job_stop(const struct fa_job *job);
 const char *fa_job_worker(const struct fa_job *job);
 size_t fa_job_output_max(const struct fa_job *job); /* in bytes */
 
-/* The failure of an attempt that was stopped: by time-out, or because the worker ends. */
-struct faina_failure fa_stop_failure(struct fa_job *job, enum fa_stop stop);
+/* The outcome of an attempt that was stopped: by its time-out it fails; because the worker ends it
+ * isn't counted, and the task is due at once. */
+struct fa_outcome fa_stop_outcome(struct fa_job *job, enum fa_stop stop);
 struct faina_failure fa_timeout_failure(struct fa_arena *arena, int64_t timeout_ms);
 /* A failure. The message is copied into the arena and cut to valid UTF-8 within its limit. */
 struct fa_outcome fa_outcome_fail(struct fa_arena *arena, const char *kind, bool is_permanent,

@@ -7,8 +7,9 @@
 #include "model/check.h"
 #include "model/limits.h"
 #include "model/times.h"
-#include "worker/attempt_note.h"
+#include "wire/body.h"
 #include "wire/wire.h"
+#include "worker/attempt_note.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -173,9 +174,12 @@ static enum faina_code read_error_member(struct line *line, struct fa_bytes key,
     } else if (fa_bytes_equal(key, FA_LIT("retryable")) && is_bool) {
         line->failure.permanent = member.type == FA_JSON_FALSE;
         line->has_retryable = true;
+    } else if (fa_bytes_equal(key, FA_LIT("retryAfter"))) {
+        return fa_body_when("error.retryAfter", member, arena, &line->failure.retry_after_ms,
+                            &line->failure.retry_at_us, &line->err);
     } else {
-        return refuse(line, "error has the members message and kind (strings), detail and "
-                            "retryable (true or false), and no other");
+        return refuse(line, "error has the members message and kind (strings), detail, retryable "
+                            "(true or false) and retryAfter (a duration or a time), and no other");
     }
     return FAINA_OK;
 }
@@ -206,6 +210,16 @@ static enum faina_code read_error(struct line *line, struct fa_json value)
     messages->failure = line->failure;
     messages->has_retryable = line->has_retryable;
     return FAINA_OK;
+}
+
+static enum faina_code read_snooze(struct line *line, struct fa_json value)
+{
+    struct fa_handler_messages *messages = line->messages;
+    enum faina_code code =
+        fa_body_duration("snooze", value, &messages->scratch, &messages->snooze_ms, &line->err);
+
+    messages->has_snooze |= code == FAINA_OK;
+    return code;
 }
 
 static enum faina_code read_resource(struct line *line, struct fa_json value)
@@ -279,6 +293,7 @@ static const struct {
     {"failFast", read_fail_fast, ALONE | LINE},
     {"background", read_background, ALONE | LINE | END},
     {"error", read_error, ALONE | LINE | END},
+    {"snooze", read_snooze, ALONE | LINE | END},
     {"resource", read_resource, ALONE | LINE},
     {"output", read_output, LINE | END},
     {"log", read_log, LINE},
@@ -393,6 +408,14 @@ bool fa_handler_messages_requires(struct fa_handler_messages *messages, struct f
            fa_require_outcome(messages->require, outcome);
 }
 
+bool fa_handler_messages_snoozes(struct fa_handler_messages *messages, struct fa_outcome *outcome)
+{
+    if (messages->is_wrong || messages->has_error || !messages->has_snooze)
+        return false;
+    *outcome = (struct fa_outcome){.kind = FA_OUTCOME_SNOOZE, .timeout_ms = messages->snooze_ms};
+    return true;
+}
+
 struct fa_outcome fa_handler_messages_outcome(struct fa_handler_messages *messages,
                                               const char *output)
 {
@@ -404,6 +427,8 @@ struct fa_outcome fa_handler_messages_outcome(struct fa_handler_messages *messag
         return fa_outcome_fail(&messages->job->arena, "protocol", true, "%s", messages->wrong);
     if (messages->has_error)
         return (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = messages->failure};
+    if (fa_handler_messages_snoozes(messages, &outcome))
+        return outcome;
     if (messages->has_background && messages->subtask_count > 0)
         return fa_outcome_fail(&messages->job->arena, "protocol", true,
                                "an attempt can go on in the background or wait for subtasks, not "

@@ -5,7 +5,8 @@
  *     {"progress":40,"state":"decoding"}   {"metadata":{...}}
  *     {"subtask":{"type":...}}   {"failFast":true}
  *     {"background":{"reason":...,"timeout":"1h"}}
- *     {"error":{"message":...,"kind":...,"detail":...,"retryable":false}}
+ *     {"error":{"message":...,"kind":...,"detail":...,"retryable":false,"retryAfter":"10m"}}
+ *     {"snooze":"10m"}
  *     {"resource":"gpu"}
  *
  * Only in the last of these: {"output":...}   {"subtasks":[{"type":...}, ...]}   {"log":"..."}
@@ -34,6 +35,8 @@ struct fa_handler_messages {
     bool has_background;
     const char *reason;
     int64_t timeout_ms;
+    bool has_snooze;
+    int64_t snooze_ms;
     bool has_error, has_retryable;
     struct faina_failure failure;
     struct fa_require *require; /* in the job's arena; NULL: no resource was required */
@@ -56,6 +59,8 @@ void fa_handler_messages_refuse(struct fa_handler_messages *messages, const char
  * here). It is a failure when a line or the output is invalid. */
 struct fa_outcome fa_handler_messages_outcome(struct fa_handler_messages *messages,
                                               const char *output);
+/* True: the handler asked for a later start, and reported no error: *outcome. */
+bool fa_handler_messages_snoozes(struct fa_handler_messages *messages, struct fa_outcome *outcome);
 /* True: the handler required resources that its task lacks, so the attempt ends with *outcome,
  * whatever its exit code. */
 bool fa_handler_messages_requires(struct fa_handler_messages *messages, struct fa_outcome *outcome);

@@ -34,7 +34,7 @@ def test_bulk_type_and_flags_are_for_lines_without(cli):
     equal((first["type"], first["priority"], first["namespace"]), ("given", 3, "default"))
     equal((second["type"], second["priority"], second["namespace"]), ("own", 7, "far"))
     equal((first["resources"], first["maxAttempts"]), (["gpu"], 1))
-    equal((first["retry"]["base"], second["retry"]["base"], second["retry"]["factor"]), ("5s", "1s", 4))
+    equal((first["retry"]["base"], second["retry"]["base"], second["retry"]["factor"]), ("5s", "15s", 4))
 
 
 def test_bulk_reports_bad_lines_and_stores_the_others(cli):

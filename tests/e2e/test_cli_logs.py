@@ -97,7 +97,7 @@ def test_attempts_count_on_after_retry_and_not_after_subtasks(cli):
     cli(*WORK)
     equal([i["attempt"] for i in cli("logs", task, "-o", "jsonl").lines()][2:], [2, 2])
     # An attempt that was lost with its worker counts; a released claim does not.
-    late = cli.submit("child")
+    late = cli.submit("child", "--retry", "1ms")
     cli("claim", late, "-w", "me")
     cli("release", late, "-w", "me")
     cli("claim", late, "-w", "me")

@@ -66,8 +66,8 @@ def test_every_flag_of_submit(cli):
 
 
 def test_retry_policies(cli):
-    for text, policy in (("1m", {"base": "1m", "factor": 2, "max": "1h"}),
-                         ("10s,3", {"base": "10s", "factor": 3, "max": "1h"}),
+    for text, policy in (("1m", {"base": "1m", "factor": 8, "max": "6h"}),
+                         ("10s,3", {"base": "10s", "factor": 3, "max": "6h"}),
                          ("1d,1.5,7d", {"base": "24h", "factor": 1.5, "max": "168h"})):
         equal(cli("submit", "x", "--retry", text, "-o", "json").json()["retry"], policy)
     equal(cli("submit", "x", "-o", "json").json()["retry"], None)
@@ -77,11 +77,11 @@ def test_retry_policies(cli):
                        ("1s,2,1h,4", "such as 10s,3,1h"), (",2", "such as 10s,3,1h"),
                        ("1s,", "such as 10s,3,1h"), ("", "such as 10s,3,1h"),
                        ("1h,2,1m", "is longer than MAX, 1m"),
-                       ("2h", "is longer than MAX, 1h by default")):
+                       ("7h", "is longer than MAX, 6h by default")):
         contains(cli("submit", "x", "--retry", text, code=2).err, hint)
     task = cli.submit("x", "--retry", "90s,3")
     contains(cli.on_terminal("get", task).plain(),
-             "retry         up to 1 min 30 s, then 3 times as long each time, at most 1 h")
+             "retry         1 min 30 s, then 3 times as long each time, at most 6 h")
     for usual in (cli.submit("x"), cli.submit("x", "--retry", "1s,2,1h")):
         is_true("\nretry" not in cli.on_terminal("get", usual).plain())
 

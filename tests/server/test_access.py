@@ -219,6 +219,7 @@ ROUTES = {
     "POST /tasks/{id}:block": (WORK, subtasks, 200, NO_TASK),
     "POST /tasks/{id}:background": (WORK, acts("background"), 200, NO_TASK),
     "POST /tasks/{id}:release": (WORK, acts("release"), 200, NO_TASK),
+    "POST /tasks/{id}:snooze": (WORK, acts("snooze", **{"for": "1h"}), 200, NO_TASK),
     "POST /tasks/{id}:note": (WORK, acts("note", event="e"), 200, NO_TASK),
     "POST /tasks/{id}:amend": (WORK, acts("amend", task={"maxAttempts": 9}), 200, NO_TASK),
     "POST /tasks/{id}:cancel": (OPERATE, of("task", "/tasks/{}:cancel", {}), 200, NO_TASK),

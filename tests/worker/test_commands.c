@@ -417,6 +417,43 @@ static void test_commands__much_progress_is_few_events(struct fa_t *t)
     world_close(&w);
 }
 
+/* The task is due much later, whatever the exit code; only a snooze spends no attempt. */
+static void test_commands__says_when_to_try_again(struct fa_t *t)
+{
+    static const struct {
+        const char *script, *event;
+        int64_t attempts, hours;
+    } cases[] = {
+        {"echo '{\"snooze\":\"2h\"}' >&3; echo 1", "snoozed", 0, 2},
+        {"echo '{\"snooze\":7200}' >&3; exit 65", "snoozed", 0, 2},
+        {"echo '{\"error\":{\"message\":\"busy\",\"retryAfter\":\"5h\"}}' >&3; exit 1",
+         "retry_scheduled", 1, 5},
+        {"echo '{\"snooze\":\"2h\"}' >&3; echo '{\"error\":\"bad\"}' >&3; exit 1",
+         "retry_scheduled", 1, 0},
+    };
+    struct world w;
+
+    world_open(&w, t);
+    for (size_t i = 0; i < FA_COUNT(cases); i++) {
+        char name[8] = {'t', (char)('0' + i)};
+
+        world_script(&w, name, cases[i].script);
+    }
+    world_start(&w);
+    for (size_t i = 0; i < FA_COUNT(cases); i++) {
+        char name[8] = {'t', (char)('0' + i)};
+        const char *id = fa_t_submit(t, .type = name, .max_attempts = 2);
+        struct faina_task *task;
+
+        world_await_event(&w, id, cases[i].event);
+        task = fa_t_task(t, id);
+        CHECK_STATUS(task->status, FAINA_PENDING);
+        CHECK_INT(task->attempts, cases[i].attempts);
+        CHECK_INT((task->run_at_us - task->updated_us + 1000000) / 3600000000, cases[i].hours);
+    }
+    world_close(&w);
+}
+
 static void test_commands__rubbish_on_descriptor_3(struct fa_t *t)
 {
     static const struct {
@@ -431,6 +468,7 @@ static void test_commands__rubbish_on_descriptor_3(struct fa_t *t)
         {"echo '{\"metadata\":[]}' >&3", "metadata"},
         {"echo '{\"subtask\":{\"priority\":1}}' >&3", "type"},
         {"echo '{\"subtask\":{\"type\":\"a\",\"status\":\"x\"}}' >&3", "set by the engine"},
+        {"echo '{\"snooze\":\"soon\"}' >&3", "snooze"},
         {"echo '{\"background\":1}' >&3", "background must be an object"},
         {"echo '{\"background\":{\"timeout\":\"soon\"}}' >&3", "background.timeout"},
         {"echo '{\"error\":1}' >&3", "error must be"},
@@ -898,6 +936,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_commands__log_and_usage),
         FA_T_CASE(test_commands__progress_while_it_runs),
         FA_T_CASE(test_commands__much_progress_is_few_events),
+        FA_T_CASE(test_commands__says_when_to_try_again),
         FA_T_CASE(test_commands__rubbish_on_descriptor_3),
         FA_T_CASE(test_commands__timeout),
         FA_T_CASE(test_commands__cancellation_reaches_the_child),

@@ -42,6 +42,7 @@ static const char script[] =
     "    elif what == 'subtasks': say(task['id'], output=[one['output'] for one in "
     "task['subtasks']][1])\n"
     "    elif what == 'background': say(task['id'], background={'reason': 'elsewhere'})\n"
+    "    elif what == 'snooze': say(task['id'], snooze='2h')\n"
     "    elif what == 'twice': say(task['id'], output=1); say(task['id'], output=2)\n";
 
 static void open_lines(struct world *w, struct fa_t *t, const char *settings)
@@ -93,6 +94,7 @@ static void test_lines__the_ways_to_end(struct fa_t *t)
     CHECK_HAS(task->error, "\"kind\":\"k\"");
     CHECK_STR(output_of(&w, "\"subtasks\""), "1");
     world_try(&w, "one", "\"background\"", 1, FAINA_BACKGROUND);
+    world_await_event(&w, fa_t_submit(t, .type = "one", .input = "\"snooze\""), "snoozed");
     world_close(&w);
 }
 

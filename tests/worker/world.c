@@ -151,6 +151,24 @@ const char *world_event(struct world *w, const char *id, const char *what)
     return NULL;
 }
 
+struct awaited_event {
+    struct world *w;
+    const char *id, *what;
+};
+
+static bool has_event(struct fa_t *t, void *arg)
+{
+    const struct awaited_event *awaited = arg;
+
+    (void)t;
+    return world_event(awaited->w, awaited->id, awaited->what) != NULL;
+}
+
+void world_await_event(struct world *w, const char *id, const char *what)
+{
+    fa_t_wait_until(has_event, w->t, &(struct awaited_event){w, id, what}, what);
+}
+
 struct fa_pool_stats world_stats(struct world *w)
 {
     struct fa_pool_stats stats;

@@ -42,6 +42,8 @@ struct faina_task *world_try(struct world *w, const char *type, const char *inpu
                              enum faina_status status);
 bool world_has_logged(struct world *w, const char *text);
 void world_await_log(struct world *w, const char *text);
+/* Waits until the task has an event with this name. */
+void world_await_event(struct world *w, const char *id, const char *what);
 /* The detail of the newest event with this name. NULL: there is none. */
 const char *world_event(struct world *w, const char *id, const char *what);
 struct fa_pool_stats world_stats(struct world *w);

@@ -143,6 +143,17 @@ int fa_verb_release(struct fa_cli *cli)
  * Ending
  */
 
+int fa_verb_snooze(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_SNOOZE};
+    int code;
+
+    if (!fa_flag(cli, "for"))
+        return fa_cli_usage(cli, "--for DURATION is missing: how long the task stays pending");
+    code = fa_flag_duration(cli, "for", &op.snooze_ms);
+    return code == FA_EXIT_OK ? run_change(cli, &op) : code;
+}
+
 int fa_verb_complete(struct fa_cli *cli)
 {
     struct fa_op op = {.kind = FA_OP_COMPLETE};
@@ -160,6 +171,9 @@ int fa_verb_fail(struct fa_cli *cli)
     };
     struct fa_op op = {.kind = FA_OP_FAIL, .failure = &failure};
     int code = fa_flag_json(cli, "detail", &failure.detail);
+
+    if (code == FA_EXIT_OK)
+        code = fa_flag_when(cli, "retry-after", &failure.retry_after_ms, &failure.retry_at_us);
 
     if (code != FA_EXIT_OK)
         return code;

@@ -25,6 +25,7 @@ const struct fa_act_kind fa_act_claim = {&fa_body_claim, FA_OP_CLAIM},
                          fa_act_block = {&fa_body_block, FA_OP_BLOCK},
                          fa_act_background = {&fa_body_background, FA_OP_BACKGROUND},
                          fa_act_release = {&fa_body_release, FA_OP_RELEASE},
+                         fa_act_snooze = {&fa_body_snooze, FA_OP_SNOOZE},
                          fa_act_note = {&fa_body_note, FA_OP_NOTE},
                          fa_act_amend = {&fa_body_amend, FA_OP_AMEND},
                          fa_act_cancel = {&fa_body_cancel, FA_OP_CANCEL},
@@ -81,6 +82,9 @@ static bool fill(struct fa_request *req, enum fa_op_kind kind, struct fa_act *ac
         op->background.reason = act->reason;
         op->background.timeout_ms = act->timeout_ms;
         return true;
+    case FA_OP_SNOOZE:
+        op->snooze_ms = act->timeout_ms;
+        return act->has_for || fa_respond_missing(req, "for");
     case FA_OP_NOTE:
         op->note.what = act->event ? act->event : "";
         op->note.detail = act->detail;
@@ -390,8 +394,8 @@ static enum fa_op_kind kind_of(const char *verb)
         {"complete", &fa_act_complete}, {"fail", &fa_act_fail},
         {"progress", &fa_act_progress}, {"heartbeat", &fa_act_heartbeat},
         {"block", &fa_act_block},       {"background", &fa_act_background},
-        {"release", &fa_act_release},   {"note", &fa_act_note},
-        {"amend", &fa_act_amend},
+        {"release", &fa_act_release},   {"snooze", &fa_act_snooze},
+        {"note", &fa_act_note},         {"amend", &fa_act_amend},
     };
     size_t i = 0;
 

@@ -119,9 +119,9 @@ const struct fa_route fa_routes[] = {
         "Repeating it by the same worker with the same output has no effect.",
         JSON "'{\"workerId\":\"me\",\"output\":{\"sent\":true}}'"),
     ACT("fail", FAIL, fail, "Report a failed attempt",
-        "`error` is a string, or `{message, kind, detail, retryable}`. The task is retried "
-        "after its backoff, or ends as dead_letter when no attempt is left, or as failed when it "
-        "is not retryable.",
+        "`error` is a string, or `{message, kind, detail, retryable, retryAfter}`. The task is "
+        "retried after its backoff, or at `retryAfter` (a duration or a time), or ends as "
+        "dead_letter when no attempt is left, or as failed when it is not retryable.",
         JSON "'{\"workerId\":\"me\",\"error\":{\"message\":\"no route\",\"retryable\":true}}'"),
     ACT("progress", PROGRESS, progress, "Report progress",
         "Also renews the lease.",
@@ -138,6 +138,10 @@ const struct fa_route fa_routes[] = {
         JSON "'{\"workerId\":\"me\",\"reason\":\"printing\",\"timeout\":\"10m\"}'"),
     ACT("release", RELEASE, release, "Release a claimed task that was not started",
         "The attempt is not counted.", JSON "'{\"workerId\":\"me\"}'"),
+    ACT("snooze", SNOOZE, snooze, "Make a held task pending for a while",
+        "For work that can't be done yet. The attempt is not counted; the event is `snoozed`. The "
+        "worker doesn't hold the task any more.",
+        JSON "'{\"workerId\":\"me\",\"for\":\"10m\"}'"),
     ACT("note", NOTE, note, "Add a custom event to a task",
         "By the worker that holds it. Changes nothing else.",
         JSON "'{\"workerId\":\"me\",\"event\":\"log\",\"detail\":{\"line\":1}}'"),
@@ -181,8 +185,8 @@ const struct fa_route fa_routes[] = {
     {"POST", FA_API "/acts", FA_OP_START, fa_handle_acts, FA_ROUTE_LARGE, NULL, NULL, &fa_body_acts,
      &fa_reply_many, 200, "Run several worker operations",
      "In one transaction, in request order; each item has its own answer. `act` is the operation: "
-     "claim, start, complete, fail, progress, heartbeat, block, background, release, note or "
-     "amend. `body` is the body of its route.",
+     "claim, start, complete, fail, progress, heartbeat, block, background, release, snooze, note "
+     "or amend. `body` is the body of its route.",
      "curl $URL" FA_API "/acts" JSON
      "'{\"items\":[{\"id\":\"'$ID'\",\"act\":\"start\",\"body\":{\"workerId\":\"me\"}}]}'"},
     {"POST", FA_API "/heartbeats", FA_OP_HEARTBEAT,

@@ -147,3 +147,27 @@ enum faina_code fa_do_release(struct fa_unit *unit, struct fa_op *op)
     fa_return_to_queue(unit, row, FA_RELEASE, op->by.worker_id);
     return fa_set_result(unit, op, row);
 }
+
+enum faina_code fa_do_snooze(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = fa_find_task(unit, op, true, &row);
+    int64_t until_us = unit->now_us + op->snooze_ms * 1000;
+
+    if (code != FAINA_OK)
+        return code;
+    if (fa_rule_find(row->status, FA_SNOOZE) == NULL)
+        return fa_refuse(row, FA_SNOOZE, op);
+    code = fa_check_holder(row, op);
+    if (code != FAINA_OK)
+        return code;
+    fa_unit_apply(
+        unit, row,
+        &(struct fa_change){.trigger = FA_SNOOZE,
+                            .actor = op->by.worker_id ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API,
+                            .worker = op->by.worker_id,
+                            .what = "snoozed",
+                            .detail = fa_snooze_json(op->snooze_ms, &unit->arena),
+                            .until_us = until_us});
+    return fa_set_result(unit, op, row);
+}

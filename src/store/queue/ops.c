@@ -100,24 +100,26 @@ enum faina_code fa_refuse(const struct fa_row *row, enum fa_trigger trigger, str
     return fa_holding_refuse(&holding, trigger, op);
 }
 
-enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row *row, bool is_lost,
-                               const char *what, enum faina_actor actor, const char *worker,
-                               const char *error, struct faina_error *err)
+enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row *row,
+                               const struct fa_attempt_end *end, struct faina_error *err)
 {
     bool has_left = row->max_attempts == 0 || row->attempts < row->max_attempts;
-    struct fa_change change = {.actor = actor, .event_worker = worker, .detail = error};
+    struct fa_change change = {.actor = end->actor,
+                               .event_worker = end->worker,
+                               .detail = end->error,
+                               .until_us = end->retry_at_us};
 
     assert(row->has_task);
-    row->error = fa_unit_text(unit, error);
+    row->error = fa_unit_text(unit, end->error);
     if (has_left) {
-        change.trigger = is_lost ? FA_LOSE_RETRY : FA_FAIL_RETRY;
-        change.what = what;
+        change.trigger = end->is_lost ? FA_LOSE_RETRY : FA_FAIL_RETRY;
+        change.what = end->what;
         fa_unit_apply(unit, row, &change);
         return FAINA_OK;
     }
-    if (is_lost) /* the last event is dead_letter; its cause is an event of its own */
-        fa_unit_note(unit, row, what, actor, worker, error);
-    change.trigger = is_lost ? FA_LOSE_LAST : FA_FAIL_LAST;
+    if (end->by_engine) /* the last event is dead_letter; its cause is an event of its own */
+        fa_unit_note(unit, row, end->what, end->actor, end->worker, end->error);
+    change.trigger = end->is_lost ? FA_LOSE_LAST : FA_FAIL_LAST;
     fa_unit_apply(unit, row, &change);
     return fa_unit_wake(unit, row, true, err);
 }

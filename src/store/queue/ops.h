@@ -6,7 +6,7 @@
  * and INTERNAL mean that the store failed, and end the whole batch; every other code concerns this
  * operation alone.
  *
- * By file: submit.c; claim.c (claim next); claim_one.c (claim, start, release); outcome.c
+ * By file: submit.c; claim.c (claim next); claim_one.c (claim, start, release, snooze); outcome.c
  * (progress, heartbeat, note, complete, fail, block, background); manage.c (cancel, retry, delete,
  * purge); admin.c (pauses, resources, teams); workers.c; tokens.c; type_defaults.c (amend); and of
  * other folders workflow/ (emit, definitions, schedules) and upkeep/chores.c (timed work).
@@ -26,7 +26,7 @@
 typedef enum faina_code fa_do_fn(struct fa_unit *unit, struct fa_op *op);
 
 fa_do_fn fa_do_submit;
-fa_do_fn fa_do_claim, fa_do_claim_next, fa_do_start, fa_do_release;
+fa_do_fn fa_do_claim, fa_do_claim_next, fa_do_start, fa_do_release, fa_do_snooze;
 fa_do_fn fa_do_progress, fa_do_heartbeat, fa_do_complete, fa_do_fail, fa_do_block, fa_do_background;
 fa_do_fn fa_do_note, fa_do_amend;
 fa_do_fn fa_do_cancel, fa_do_retry, fa_do_delete, fa_do_purge;
@@ -98,11 +98,19 @@ void fa_claim_row(struct fa_unit *unit, struct fa_row *row, const char *worker, 
 FA_MUST_CHECK enum faina_code fa_check_permits(struct fa_unit *unit, const struct fa_row *row,
                                                struct fa_op *op);
 
+/* How an attempt failed. */
+struct fa_attempt_end {
+    const char *what; /* the event */
+    bool is_lost;     /* the lease has expired: it is retried without backoff */
+    bool by_engine;   /* the engine ends it, by the clock */
+    enum faina_actor actor;
+    const char *worker, *error;
+    int64_t retry_at_us; /* when it is retried; 0: by its backoff */
+};
 /* Ends a failed attempt: the task is retried or, with no attempts left, becomes a dead letter. The
  * row must be whole. */
-FA_MUST_CHECK enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row *row, bool is_lost,
-                                             const char *what, enum faina_actor actor,
-                                             const char *worker, const char *error,
+FA_MUST_CHECK enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row *row,
+                                             const struct fa_attempt_end *end,
                                              struct faina_error *err);
 
 /* A task to be created, all checks done. */

@@ -194,8 +194,14 @@ enum faina_code fa_do_fail(struct fa_unit *unit, struct fa_op *op)
     if (op->failure->permanent)
         code = fail_for_good(unit, op, row, error);
     else
-        code = fa_end_attempt(unit, row, false, "retry_scheduled", actor_of(op), op->by.worker_id,
-                              error, &op->error);
+        code = fa_end_attempt(
+            unit, row,
+            &(struct fa_attempt_end){.what = "retry_scheduled",
+                                     .actor = actor_of(op),
+                                     .worker = op->by.worker_id,
+                                     .error = error,
+                                     .retry_at_us = fa_failure_retry_us(op->failure, unit->now_us)},
+            &op->error);
     return code == FAINA_OK ? fa_set_result(unit, op, row) : code;
 }
 

@@ -95,13 +95,14 @@ static void end_or_reopen(struct fa_unit *unit, struct fa_row *row, unsigned eff
         row->flags &= ~(FA_FLAG_WAITS_CHILDREN | FA_FLAG_FAIL_FAST);
     /* A new attempt of a parent starts from the beginning and finds its children. The phase of a
      * task whose dependency ended badly stays the same in all its attempts. */
-    if (effects & (FA_REOPEN | FA_BACK_OFF) &&
+    if (effects & FA_REPEAT &&
         (row->flags & FA_FLAG_HAS_CHILDREN || !(row->flags & FA_FLAG_HAS_DEPS)))
         row->flags &= ~FA_PHASE_MASK;
 }
 
 /* A task without a holder: pending (perhaps delayed), or blocked. */
-static void step_back(struct fa_unit *unit, struct fa_row *row, unsigned effects)
+static void step_back(struct fa_unit *unit, struct fa_row *row, unsigned effects,
+                      const struct fa_change *change)
 {
     row->worker = NULL;
     row->at_us = 0;
@@ -115,6 +116,10 @@ static void step_back(struct fa_unit *unit, struct fa_row *row, unsigned effects
         assert(row->has_task); /* the policy is in `task` */
         row->at_us = unit->now_us + fa_backoff_us(row->retry, row->attempts, unit->random);
     }
+    if (change->until_us > unit->now_us)
+        row->at_us = change->until_us;
+    else if (change->until_us != 0)
+        row->at_us = 0;
 }
 
 /* Implicit events (U5) are in the event log, too. */
@@ -169,7 +174,7 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
     }
     end_or_reopen(unit, row, effects, change->actor, now);
     if (row->status == FAINA_PENDING || row->status == FAINA_BLOCKED)
-        step_back(unit, row, effects);
+        step_back(unit, row, effects, change);
     if (row->status == FAINA_BACKGROUND && old != FAINA_BACKGROUND) {
         row->worker = NULL;
         row->at_us = unit->now_us + change->lease_us;

@@ -221,6 +221,7 @@ struct fa_change {
     const char *state;  /* the new text for people; NULL: the status's default */
     const char *detail; /* JSON for the event */
     const char *event_worker;
+    int64_t until_us; /* pending: not before; 0: as the rule says */
 };
 
 /*

@@ -47,8 +47,15 @@ static enum faina_code expire_lease(struct fa_unit *unit, struct fa_row *row,
                                           worker ? worker : "(none)");
 
     unit->lost_count++;
-    return fa_end_attempt(unit, row, true, "lease_lost", FAINA_ACTOR_SYSTEM, worker,
-                          error_json(unit, "lease_lost", message), err);
+    return fa_end_attempt(
+        unit, row,
+        &(struct fa_attempt_end){.what = "lease_lost",
+                                 .is_lost = true,
+                                 .by_engine = true,
+                                 .actor = FAINA_ACTOR_SYSTEM,
+                                 .worker = worker,
+                                 .error = error_json(unit, "lease_lost", message)},
+        err);
 }
 
 /* The time-out of background work is over: the attempt fails. */
@@ -56,8 +63,13 @@ static enum faina_code expire_background(struct fa_unit *unit, struct fa_row *ro
                                          struct faina_error *err)
 {
     return fa_end_attempt(
-        unit, row, true, "expired", FAINA_ACTOR_SYSTEM, NULL,
-        error_json(unit, "expired", "the background work was not finished in time"), err);
+        unit, row,
+        &(struct fa_attempt_end){
+            .what = "expired",
+            .by_engine = true,
+            .actor = FAINA_ACTOR_SYSTEM,
+            .error = error_json(unit, "expired", "the background work was not finished in time")},
+        err);
 }
 
 /* A blocked task with a time was submitted in SQL. Its dependencies are marked as having

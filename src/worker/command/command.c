@@ -279,7 +279,7 @@ static struct fa_outcome outcome_of_exit(struct child *child, bool is_known, int
     if (fa_handler_messages_requires(&child->reported, &outcome))
         return outcome;
     if (stop == FA_STOP_TIMEOUT)
-        return (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = fa_stop_failure(job, stop)};
+        return fa_stop_outcome(job, stop);
     if (child->output_is_cut)
         return fa_outcome_fail(
             &job->arena, "output_too_large", true,
@@ -290,8 +290,10 @@ static struct fa_outcome outcome_of_exit(struct child *child, bool is_known, int
                                "how the handler ended is not known: this program ignores SIGCHLD");
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return fa_handler_messages_outcome(&child->reported, output_of(child));
+    if (WIFEXITED(status) && fa_handler_messages_snoozes(&child->reported, &outcome))
+        return outcome;
     if (stop == FA_STOP_SHUTDOWN)
-        return (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = fa_stop_failure(job, stop)};
+        return fa_stop_outcome(job, stop);
     return failed_exit(child, status);
 }
 
@@ -512,8 +514,7 @@ static void start_child(struct fa_message *message)
     fa_buf_init(&child->line, fa_job_output_max(job) + LINE_SLACK);
     fa_error_clear(&err);
     if (stop != FA_STOP_NONE)
-        end_child(child, (struct fa_outcome){.kind = FA_OUTCOME_FAIL,
-                                             .failure = fa_stop_failure(job, stop)});
+        end_child(child, fa_stop_outcome(job, stop));
     else if (spawn_child(child, &err) != FAINA_OK)
         end_child(child, fa_outcome_fail(&job->arena, "spawn", false, "%s", err.message));
     else

@@ -130,8 +130,7 @@ static struct fa_outcome outcome_of(struct attempt *attempt)
         fa_handler_messages_outcome(&attempt->messages, attempt->messages.output);
 
     if (stop == FA_STOP_TIMEOUT || (stop == FA_STOP_SHUTDOWN && outcome.kind == FA_OUTCOME_FAIL))
-        return (struct fa_outcome){.kind = FA_OUTCOME_FAIL,
-                                   .failure = fa_stop_failure(attempt->job, stop)};
+        return fa_stop_outcome(attempt->job, stop);
     return outcome;
 }
 
@@ -140,8 +139,7 @@ static void fail_attempt(struct attempt *attempt, const char *kind, const char *
     enum fa_stop stop = fa_job_stop(attempt->job);
 
     if (stop == FA_STOP_TIMEOUT || stop == FA_STOP_SHUTDOWN)
-        end_attempt(attempt, (struct fa_outcome){.kind = FA_OUTCOME_FAIL,
-                                                 .failure = fa_stop_failure(attempt->job, stop)});
+        end_attempt(attempt, fa_stop_outcome(attempt->job, stop));
     else
         end_attempt(attempt, fa_outcome_fail(&attempt->job->arena, kind, false, "%s", why));
 }

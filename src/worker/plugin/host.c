@@ -137,6 +137,13 @@ static void send_failure(struct attempt *attempt, const struct faina_failure *fa
     fa_json_opt_str(&message.w, "kind", failure->kind);
     fa_json_opt_raw(&message.w, "detail", failure->detail);
     fa_json_set_bool(&message.w, "retryable", !failure->permanent);
+    if (failure->retry_after_ms > 0) {
+        fa_json_key(&message.w, "retryAfter");
+        fa_wire_put_duration(&message.w, failure->retry_after_ms);
+    } else if (failure->retry_at_us > 0) {
+        fa_json_key(&message.w, "retryAfter");
+        fa_wire_put_time(&message.w, failure->retry_at_us);
+    }
     fa_json_end_object(&message.w);
     message_end(&message, attempt->host, FA_FRAME_MESSAGE, attempt->number);
 }

@@ -93,10 +93,7 @@ static void end_attempt(struct attempt *attempt, struct fa_outcome outcome)
 
 static struct fa_outcome stopped(struct attempt *attempt)
 {
-    return (struct fa_outcome){
-        .kind = FA_OUTCOME_FAIL,
-        .failure = fa_stop_failure(attempt->job, fa_job_stop(attempt->job)),
-    };
+    return fa_stop_outcome(attempt->job, fa_job_stop(attempt->job));
 }
 
 /* What host.c's read_start reads. */

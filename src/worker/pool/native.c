@@ -75,8 +75,7 @@ static void run_job(struct fa_job *job)
     stop = fa_job_stop(job);
     if (stop == FA_STOP_TIMEOUT ||
         (stop == FA_STOP_SHUTDOWN && outcome.kind != FA_OUTCOME_COMPLETE))
-        outcome =
-            (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = fa_stop_failure(job, stop)};
+        outcome = fa_stop_outcome(job, stop);
     fa_job_end(job, &outcome); /* this usually starts another job */
 }
 

@@ -389,11 +389,13 @@ struct faina_failure fa_timeout_failure(struct fa_arena *arena, int64_t timeout_
         .failure;
 }
 
-struct faina_failure fa_stop_failure(struct fa_job *job, enum fa_stop stop)
+struct fa_outcome fa_stop_outcome(struct fa_job *job, enum fa_stop stop)
 {
     if (stop == FA_STOP_TIMEOUT)
-        return fa_timeout_failure(&job->arena, job->handler->timeout_ms);
-    return fa_outcome_fail(&job->arena, "stopped", false, "the worker was stopped").failure;
+        return (struct fa_outcome){.kind = FA_OUTCOME_FAIL,
+                                   .failure =
+                                       fa_timeout_failure(&job->arena, job->handler->timeout_ms)};
+    return (struct fa_outcome){.kind = FA_OUTCOME_SNOOZE};
 }
 
 /* ------------------------------------------------------------------------------------------

@@ -70,7 +70,8 @@ static void add_end(struct sender *s, struct fa_job *job)
     static const enum fa_op_kind kinds[] = {
         [FA_OUTCOME_COMPLETE] = FA_OP_COMPLETE,     [FA_OUTCOME_BLOCK] = FA_OP_BLOCK,
         [FA_OUTCOME_BACKGROUND] = FA_OP_BACKGROUND, [FA_OUTCOME_FAIL] = FA_OP_FAIL,
-        [FA_OUTCOME_RELEASE] = FA_OP_RELEASE,       [FA_OUTCOME_AMEND] = FA_OP_AMEND,
+        [FA_OUTCOME_RELEASE] = FA_OP_RELEASE,       [FA_OUTCOME_SNOOZE] = FA_OP_SNOOZE,
+        [FA_OUTCOME_AMEND] = FA_OP_AMEND,
     };
     const struct fa_outcome *outcome = &job->outcome;
     struct fa_op *op = add_op(s, job, kinds[outcome->kind]);
@@ -93,6 +94,9 @@ static void add_end(struct sender *s, struct fa_job *job)
         break;
     case FA_OUTCOME_AMEND:
         op->submit = outcome->settings ? outcome->settings : &job->handler->settings;
+        break;
+    case FA_OUTCOME_SNOOZE:
+        op->snooze_ms = outcome->timeout_ms;
         break;
     case FA_OUTCOME_RELEASE:
         break;
@@ -200,6 +204,7 @@ static void count_end(struct fa_pool *pool, const struct fa_job *job)
         [FA_OUTCOME_BACKGROUND] = &pool->stats.background,
         [FA_OUTCOME_FAIL] = &pool->stats.failed,
         [FA_OUTCOME_RELEASE] = &pool->stats.released,
+        [FA_OUTCOME_SNOOZE] = &pool->stats.released,
         [FA_OUTCOME_AMEND] = &pool->stats.released,
     };
 

@@ -38,6 +38,7 @@ static const int expected[FA_TRIGGER_COUNT][FAINA_STATUS_COUNT] = {
     [FA_PROGRESS]   = {LOOSE,  KEEP,   KEEP,   WRONG,  KEEP,   DONE,   DEAD,   DEAD,   WRONG},
     [FA_RELEASE]    = {LOOSE,  TO_P,   WRONG,  WRONG,  WRONG,  DONE,   DEAD,   DEAD,   WRONG},
     [FA_REQUEUE]    = {LOOSE,  TO_P,   TO_P,   WRONG,  WRONG,  DONE,   DEAD,   DEAD,   WRONG},
+    [FA_SNOOZE]     = {LOOSE,  TO_P,   TO_P,   WRONG,  WRONG,  DONE,   DEAD,   DEAD,   WRONG},
     [FA_COMPLETE]   = {LOOSE,  TO_OK,  TO_OK,  WRONG,  TO_OK,  DONE,   DEAD,   DEAD,   WRONG},
     [FA_FAIL_RETRY] = {LOOSE,  TO_P,   TO_P,   WRONG,  TO_P,   DONE,   DEAD,   DEAD,   WRONG},
     [FA_FAIL_LAST]  = {LOOSE,  TO_DL,  TO_DL,  WRONG,  TO_DL,  DONE,   DEAD,   DEAD,   WRONG},
@@ -134,11 +135,10 @@ static void test_states__ends_are_told_and_reopened(void **state)
         check_int(name, !!(rule->effects & FA_WAKE), ends);
         check_int(name, !!(rule->effects & FA_REOPEN), trigger == FA_RETRY);
         check_int(name, !!(rule->effects & FA_UNCOUNT),
-                  trigger == FA_RELEASE || trigger == FA_REQUEUE);
+                  trigger == FA_RELEASE || trigger == FA_REQUEUE || trigger == FA_SNOOZE);
         check_int(name, !!(rule->effects & FA_COUNT_ATTEMPT),
                   rule->to == FAINA_CLAIMED || rule->to == FAINA_RUNNING);
-        check_int(name, !!(rule->effects & FA_BACK_OFF),
-                  trigger == FA_FAIL_RETRY || trigger == FA_LOSE_RETRY);
+        check_int(name, !!(rule->effects & FA_BACK_OFF), trigger == FA_FAIL_RETRY);
     }
 }
 
