@@ -393,6 +393,9 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
             jobs = (struct fa_op_job *)fa_batch_more(writer->batch);
         else
             jobs = NULL;
+        /* They arrived after the lanes were read, and a pause may have been acknowledged between. */
+        if (jobs != NULL)
+            writer->unit.share_epoch = 0;
     }
     if (code == FAINA_OK && is_open)
         code = run_waiting_claims(writer, err);
