@@ -393,7 +393,7 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
             jobs = (struct fa_op_job *)fa_batch_more(writer->batch);
         else
             jobs = NULL;
-        /* They arrived after the lanes were read, and a pause may have been acknowledged between. */
+        /* They arrived after the lanes were read; a pause may have been acknowledged between. */
         if (jobs != NULL)
             writer->unit.share_epoch = 0;
     }
