@@ -104,6 +104,10 @@ static const struct fa_flag logs_flags[] = {
     {"attempt", 0, "N", "only the log of this attempt"}, F_END,
 };
 
+static const struct fa_flag graph_flags[] = {
+    {"depth", 0, "N", "how many steps away (default 3, at most 20)"}, F_END,
+};
+
 static const struct fa_flag timeout_flags[] = {F_TIMEOUT, F_END};
 static const struct fa_flag by_flags[] = {F_BY, F_END};
 
@@ -366,6 +370,11 @@ const struct fa_verb fa_verbs[] = {
      "faina watch -o jsonl | jq -r '.status + \" \" + .id'", 0, 0, fa_verb_watch, watch_flags},
     {"explain", FA_GROUP_TASKS, "ID", "explain why a task is not running", NULL, NULL,
      1, 1, fa_verb_explain, NULL},
+
+    {"graph", FA_GROUP_TASKS, "ID", "show the tasks that are connected with a task",
+     "Its parent and subtasks, what it depends on and what depends on it, the task whose end has "
+     "created it, and what its own end has created, up to --depth steps away, and at most 200 "
+     "tasks.", "faina graph " ID_EXAMPLE " --depth 1", 1, 1, fa_verb_graph, graph_flags},
 
     {"claim", FA_GROUP_WORK, "[ID] --worker W", "claim the next task, or this one",
      "Highest priority first, then oldest. If there is nothing to claim, the list is empty and the "

@@ -99,6 +99,7 @@ int fa_verb_events(struct fa_cli *cli);
 int fa_verb_result(struct fa_cli *cli);
 int fa_verb_wait(struct fa_cli *cli);
 int fa_verb_explain(struct fa_cli *cli);
+int fa_verb_graph(struct fa_cli *cli); /* verb_graph.c */
 int fa_verb_logs(struct fa_cli *cli);  /* verb_logs.c */
 int fa_verb_watch(struct fa_cli *cli); /* verb_watch.c */
 int fa_verb_claim(struct fa_cli *cli); /* verb_work.c */

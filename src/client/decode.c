@@ -410,6 +410,7 @@ static const struct {
     [FA_OP_CHILDREN] = {.shape = &fa_shape_tasks, .size = sizeof(struct faina_tasks)},
     [FA_OP_EVENTS] = {.shape = &fa_shape_events, .size = sizeof(struct faina_events)},
     [FA_OP_EXPLAIN] = {.shape = &fa_shape_explanation, .size = sizeof(struct faina_explanation)},
+    [FA_OP_GRAPH] = {.shape = &fa_shape_graph, .size = sizeof(struct fa_graph)},
     [FA_OP_FOLLOW] = {.shape = &fa_shape_followed, .size = sizeof(struct fa_followed)},
     [FA_OP_RESOURCE_LIST] = {.read = read_resources},
     [FA_OP_TEAM_LIST] = {.read = read_teams},

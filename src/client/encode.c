@@ -105,6 +105,11 @@ static void query_page(const struct fa_op *op, struct fa_call *call)
     add_param(call, "cursor", op->page.cursor);
 }
 
+static void query_graph(const struct fa_op *op, struct fa_call *call)
+{
+    add_int_param(call, "depth", op->graph.depth);
+}
+
 static void query_limit(const struct fa_op *op, struct fa_call *call)
 {
     add_int_param(call, "limit", op->page.limit);
@@ -486,6 +491,7 @@ static const struct request_format request_formats[FA_OP_COUNT] = {
     [FA_OP_CHILDREN] = READ(TASK "/children", NULL, query_page),
     [FA_OP_EVENTS] = READ(TASK "/events", NULL, query_limit),
     [FA_OP_EXPLAIN] = READ(TASK "/explain", NULL, NULL),
+    [FA_OP_GRAPH] = READ(TASK "/graph", NULL, query_graph),
     [FA_OP_FOLLOW] = READ("/log", NULL, query_page),
     [FA_OP_RESOURCE_LIST] = READ("/resources/{}", "/resources", NULL),
     [FA_OP_TEAM_LIST] = READ("/teams/{}", "/teams", query_namespace),

@@ -36,8 +36,15 @@
 #define FA_CLAIM_NAMES_MAX 1000 /* types, namespaces or services of one claim or worker */
 #define FA_LIST_LIMIT_DEFAULT 100
 #define FA_LIST_LIMIT_MAX 1000
-#define FA_TEAM_TASKS_MAX 10000 /* tasks of a removed team, when a new one gets its id */
-#define FA_TYPES_DEFAULT 100000 /* types of a namespace, each once for a set of resources */
+#define FA_GRAPH_NODES_MAX 200
+#define FA_GRAPH_DEPTH_DEFAULT 3
+#define FA_GRAPH_DEPTH_MAX 20
+#define FA_CRON_NEXT_MAX 1000 /* times of a schedule that are listed at once */
+#define FA_CRON_NEXT_DEFAULT 10
+#define FA_BACKTEST_EVENTS_MAX 10000
+#define FA_BACKTEST_ITEMS_MAX 100 /* of each kind of difference */
+#define FA_TEAM_TASKS_MAX 10000   /* tasks of a removed team, when a new one gets its id */
+#define FA_TYPES_DEFAULT 100000   /* types of a namespace, each once for a set of resources */
 #define FA_TYPES_CEILING 10000000
 #define FA_TYPE_SETS_MAX 1000               /* sets of resources of a type */
 #define FA_STATS_TYPES_MAX 1000             /* types in the statistics */

@@ -63,6 +63,7 @@ struct fa_workflow;
     X(CHILDREN, "children", false)                                                                 \
     X(EVENTS, "events", false)                                                                     \
     X(EXPLAIN, "explain", false)                                                                   \
+    X(GRAPH, "graph", false)                                                                       \
     X(FOLLOW, "follow", false)                                                                     \
     X(RESOURCE_LIST, "resource list", false)                                                       \
     X(TEAM_LIST, "team list", false)                                                               \
@@ -232,6 +233,37 @@ struct fa_join_states {
     const char *next_cursor; /* NULL: this was the last page */
 };
 
+/* The tasks that are connected with a task, and how. */
+struct fa_graph {
+    char id[FAINA_ID_SIZE]; /* the task */
+    size_t node_count;
+    struct fa_graph_node {
+        char id[FAINA_ID_SIZE];
+        const char *ns, *type, *name;
+        enum faina_status status;
+        int depth; /* its distance from the task */
+        int progress;
+        const char *error;                         /* the message of its last failure */
+        const char *workflow, *trigger, *event_id; /* its origin; NULL: it was submitted */
+        int64_t created_us, run_at_us, started_us, completed_us;
+        size_t attempt_count;
+        struct fa_graph_attempt {
+            int64_t number; /* from 1, of those that are listed */
+            const char *worker_id;
+            int64_t claimed_us, started_us, ended_us; /* 0: not yet */
+            const char *outcome;                      /* the event that ended it; NULL: none yet */
+        } * attempts;                                 /* oldest first */
+        int64_t version;                              /* the engine's */
+    } * nodes;                                        /* the task first, then by distance */
+    size_t edge_count;
+    struct fa_graph_edge {
+        const char *from, *to; /* ids */
+        const char *kind;      /* "child": of the parent; "dependency": `to` waits for `from`;
+                                  "started": the end of `from` has made `to` */
+    } * edges;
+    bool truncated; /* there are more tasks, edges or attempts */
+};
+
 /* The namespaces that are in use: they have types, workflows or schedules. */
 struct fa_namespaces {
     size_t count;
@@ -350,6 +382,9 @@ struct fa_op {
             const char *cursor;
         } join; /* JOIN_LIST */
         struct {
+            int depth; /* 0: FA_GRAPH_DEPTH_DEFAULT */
+        } graph;       /* GRAPH */
+        struct {
             int limit;
             const char *cursor;
             bool ends; /* CHILDREN: id, name, type, status, output and error are enough */
@@ -372,6 +407,7 @@ struct fa_op {
         struct faina_tasks *tasks; /* CLAIM_NEXT, LIST, CHILDREN */
         struct faina_events *events;
         struct faina_explanation *explanation;
+        struct fa_graph *graph_answer;
         struct faina_resources *resources;
         struct faina_team *team_answer; /* TEAM_PUT */
         struct faina_teams *teams;

@@ -74,6 +74,7 @@ enum where {
     X(CHILDREN, VIEW, 0, OF_TASK, READ)                                                            \
     X(EVENTS, VIEW, 0, OF_TASK, READ)                                                              \
     X(EXPLAIN, VIEW, 0, OF_TASK, READ)                                                             \
+    X(GRAPH, VIEW, 0, OF_TASK, READ)                                                               \
     X(FOLLOW, VIEW, 0, NOWHERE, READ)                                                              \
     X(RESOURCE_LIST, VIEW, 0, NOWHERE, READ)                                                       \
     X(TEAM_LIST, VIEW, 0, NAMED, READ)                                                             \
@@ -121,6 +122,7 @@ static const struct rule *find_rule(unsigned what)
         [FA_ACCESS_RESULT - FA_OP_COUNT] = {READ, 0, NOWHERE, READ},
         [FA_ACCESS_STREAM - FA_OP_COUNT] = {VIEW, 0, NOWHERE, READ},
         [FA_ACCESS_MATCH - FA_OP_COUNT] = {VIEW, 0, NOWHERE, READ},
+        [FA_ACCESS_REPLAY - FA_OP_COUNT] = {READ, 0, NOWHERE, READ},
         [FA_ACCESS_INFO - FA_OP_COUNT] = {VIEW, 0, NOWHERE, READ},
         [FA_ACCESS_SESSION - FA_OP_COUNT] = {FA_SCOPE_ALL, 0, NOWHERE, READ},
         [FA_ACCESS_THOROUGH - FA_OP_COUNT] = {ADMIN, 0, ALL, READ},

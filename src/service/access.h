@@ -41,7 +41,8 @@ enum fa_access {
                                        several operations, each with a rule of its own */
     FA_ACCESS_RESULT,               /* the output of a task, and nothing else of it */
     FA_ACCESS_STREAM,
-    FA_ACCESS_MATCH, /* evaluates an expression, without the store */
+    FA_ACCESS_MATCH,  /* evaluates an expression, without the store */
+    FA_ACCESS_REPLAY, /* ... on the data of stored events */
     FA_ACCESS_INFO,
     FA_ACCESS_SESSION,  /* what the caller itself may do */
     FA_ACCESS_THOROUGH, /* ... that reads the whole store */

@@ -477,6 +477,13 @@ static enum faina_code check_cron_name(const struct fa_op *op, bool needs_name,
     return code;
 }
 
+static enum faina_code check_graph(struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_task(op, false, err);
+
+    return code == FAINA_OK ? check_range(op->graph.depth, FA_GRAPH_DEPTH_MAX, "depth", err) : code;
+}
+
 enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *default_ns,
                             struct faina_error *err)
 {
@@ -504,6 +511,8 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *defa
     case FA_OP_GET:
     case FA_OP_EXPLAIN:
         return check_task(op, false, err);
+    case FA_OP_GRAPH:
+        return check_graph(op, err);
     case FA_OP_CHILDREN:
     case FA_OP_EVENTS:
         return check_page(op, err);

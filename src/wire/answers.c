@@ -291,6 +291,73 @@ static const struct fa_shape reason_shape = {
         FA_ROW("until", TIME, struct faina_reason, until_us, .doc = "When it ends, if known")),
 };
 
+#define ATTEMPT(json_name, kind, member, ...)                                                      \
+    FA_ROW(json_name, kind, struct fa_graph_attempt, member, __VA_ARGS__)
+
+static const struct fa_shape attempt_shape = {
+    .name = "Attempt",
+    .what = "attempt",
+    .fields = FA_FIELDS(
+        ATTEMPT("number", INT64, number, .doc = "Its number among those that are listed"),
+        ATTEMPT("workerId", TEXT, worker_id, .doc = "Its worker"),
+        ATTEMPT("claimedAt", TIME, claimed_us, .doc = "When it was claimed"),
+        ATTEMPT("startedAt", TIME, started_us, .doc = "When work began"),
+        ATTEMPT("endedAt", TIME, ended_us, .doc = "When it ended; null: it has not"),
+        ATTEMPT("outcome", TEXT, outcome, .doc = "The event that ended it")),
+};
+
+#define NODE(json_name, kind, member, ...)                                                         \
+    FA_ROW(json_name, kind, struct fa_graph_node, member, __VA_ARGS__)
+
+static const struct fa_shape node_shape = {
+    .name = "GraphNode",
+    .what = "task",
+    .fields = FA_FIELDS(
+        NODE("id", ID, id, .flags = REQUIRED, .doc = "The task"),
+        NODE("namespace", TEXT, ns, .flags = REQUIRED, .doc = "Its namespace"),
+        NODE("type", TEXT, type, .flags = REQUIRED, .doc = "Its type"),
+        NODE("name", TEXT, name, .doc = "For people"),
+        NODE("status", ENUM, status, .word = fa_status_word, .doc = "Its status"),
+        NODE("depth", INT, depth, .doc = "Its distance from the task"),
+        NODE("progress", INT, progress, .doc = "0 to 100"),
+        NODE("error", TEXT, error, .doc = "The message of its last failure"),
+        NODE("workflow", TEXT, workflow, .doc = "The workflow that created it"),
+        NODE("trigger", TEXT, trigger, .doc = "Its trigger or join"),
+        NODE("eventId", TEXT, event_id,
+             .doc = "The event that it was created for; the end of a task is the event ID:VERSION"),
+        NODE("createdAt", TIME, created_us, .doc = "When it was submitted"),
+        NODE("runAt", TIME, run_at_us, .doc = "It doesn't start before this"),
+        NODE("startedAt", TIME, started_us, .doc = "When its latest attempt began"),
+        NODE("completedAt", TIME, completed_us, .doc = "When it ended"),
+        FA_ROW_LIST("attempts", attempt_shape, struct fa_graph_node, attempts, attempt_count,
+                    .doc = "Its attempts, oldest first")),
+};
+
+static const struct fa_shape edge_shape = {
+    .name = "GraphEdge",
+    .what = "edge",
+    .fields = FA_FIELDS(
+        FA_ROW("from", TEXT, struct fa_graph_edge, from, .flags = REQUIRED | UUID,
+               .doc = "A task"),
+        FA_ROW("to", TEXT, struct fa_graph_edge, to, .flags = REQUIRED | UUID, .doc = "A task"),
+        FA_ROW("kind", TEXT, struct fa_graph_edge, kind, .flags = REQUIRED,
+               .doc = "`child`: `to` is a subtask of `from`; `dependency`: `to` waits for `from`; "
+                      "`started`: the end of `from` has created `to`")),
+};
+
+const struct fa_shape fa_shape_graph = {
+    .name = "Graph",
+    .what = "graph",
+    .fields = FA_FIELDS(
+        FA_ROW("id", ID, struct fa_graph, id, .flags = REQUIRED, .doc = "The task"),
+        FA_ROW_LIST("nodes", node_shape, struct fa_graph, nodes, node_count,
+                    .doc = "The tasks: this one first, then by distance"),
+        FA_ROW_LIST("edges", edge_shape, struct fa_graph, edges, edge_count,
+                    .doc = "How they are connected"),
+        FA_ROW("truncated", BOOL, struct fa_graph, truncated,
+               .doc = "There are more tasks, edges or attempts")),
+};
+
 const struct fa_shape fa_shape_explanation = {
     .name = "Explanation",
     .what = "explanation",

@@ -141,6 +141,13 @@ struct fa_session_body {
 };
 extern const struct fa_shape fa_body_session;
 
+/* POST /workflows:backtest */
+struct fa_backtest_body {
+    const char *definition; /* JSON: an object, or a text as YAML or JSON */
+    int64_t last_ms;
+};
+extern const struct fa_shape fa_body_backtest;
+
 struct fa_purge_body {
     const char *ns, *type;
     struct fa_texts status;

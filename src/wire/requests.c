@@ -604,6 +604,12 @@ REQUEST(session, "Login",
     FA_ROW("token", TEXT, struct fa_session_body, token, .flags = FA_FIELD_REQUIRED,
            .doc = "The secret of a token"));
 
+REQUEST(backtest, "BacktestBody",
+    FA_ROW("definition", JSON, struct fa_backtest_body, definition, .flags = FA_FIELD_REQUIRED,
+           .doc = "The definition of a workflow: an object, or its text as YAML"),
+    FA_ROW("last", DURATION, struct fa_backtest_body, last_ms,
+           .doc = "How far back events are evaluated; 24h by default"));
+
 #define PURGE(json_name, kind, member, ...)                                                        \
     FA_ROW(json_name, kind, struct fa_purge_body, member, __VA_ARGS__)
 

@@ -174,6 +174,10 @@ def batch(_, ns):
     return "/tasks:batch", {"tasks": [{"type": ns + ".t", "namespace": ns}]}
 
 
+def backtest(_, ns):
+    return f"/workflows:backtest?namespace={ns}", {"definition": workflow("w", ns)}
+
+
 def claims(world, ns):
     worker = world.worker(MINE)
     world.task(ns)
@@ -208,6 +212,7 @@ ROUTES = {
     "GET /tasks/{id}/result": (READ, of("ended", "/tasks/{}/result"), 200, NO_TASK),
     "GET /tasks/{id}/children": (LOOK, of("task", "/tasks/{}/children"), 200, NO_TASK),
     "GET /tasks/{id}/explain": (LOOK, of("task", "/tasks/{}/explain"), 200, NO_TASK),
+    "GET /tasks/{id}/graph": (LOOK, of("task", "/tasks/{}/graph"), 200, NO_TASK),
     "GET /tasks/{id}/wait": (LOOK, of("ended", "/tasks/{}/wait?timeout=0"), 200, NO_TASK),
     "PATCH /tasks/{id}/status": (WORK, of("task", "/tasks/{}/status", {"status": "failed"}), 200, NO_TASK),
     "POST /tasks/{id}:claim": (WORK, acts("claim", leaseSeconds=LEASE), 200, NO_TASK),
@@ -252,6 +257,7 @@ ROUTES = {
     "GET /crons/{name}": (LOOK, of("cron", "/crons/{}"), 200, FORBIDDEN),
     "DELETE /crons/{name}": (ADMIN, of("cron", "/crons/{}"), 204, FORBIDDEN),
     "POST /crons/{name}:run": (OPERATE, of("cron", "/crons/{}:run", {}), 201, FORBIDDEN),
+    "GET /crons/{name}/next": (LOOK, of("cron", "/crons/{}/next"), 200, FORBIDDEN),
     "GET /stream": (LOOK, in_namespace("/stream?lastEventId=nonsense"), 400, FORBIDDEN),
     "GET /stats": (LOOK, in_namespace("/stats"), 200, LIST),
     "GET /lanes": (LOOK, in_namespace("/lanes"), 200, LIST),
@@ -267,6 +273,7 @@ ROUTES = {
     "POST /events": (SUBMIT, in_namespace("/events", {"type": "e"}), 200, FORBIDDEN),
     "GET /events": (LOOK, in_namespace("/events"), 200, LIST),
     "GET /events/{name}": (LOOK, of("event", "/events/{}"), 200, FORBIDDEN),
+    "GET /events/{name}/why": (READ, of("event", "/events/{}/why"), 200, FORBIDDEN),
     "GET /workflows": (LOOK, in_namespace("/workflows"), 200, LIST),
     "PUT /workflows/{name}": (ADMIN, new("/workflows/{}", workflow), 200, FORBIDDEN),
     "GET /workflows/{name}": (LOOK, of("workflow", "/workflows/{}"), 200, FORBIDDEN),
@@ -276,6 +283,7 @@ ROUTES = {
     "GET /joins": (LOOK, in_namespace("/joins"), 200, FORBIDDEN),
     "DELETE /workflows/{name}": (ADMIN, of("workflow", "/workflows/{}"), 204, FORBIDDEN),
     "POST /workflows:test": (LOOK, plain("/workflows:test", {"match": "a > 1", "data": {}}), 200, ANY),
+    "POST /workflows:backtest": (READ, backtest, 200, FORBIDDEN),
     "GET /tokens": (ADMIN, plain("/tokens"), FORBIDDEN, FORBIDDEN),
     "POST /tokens": (ADMIN, plain("/tokens", {"scopes": ["read"]}), FORBIDDEN, FORBIDDEN),
     "DELETE /tokens/{id}": (ADMIN, of("token", "/tokens/{}"), FORBIDDEN, FORBIDDEN),

@@ -10,44 +10,8 @@
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "model/limits.h"
+#include "model/workflow_try.h"
 #include "wire/wire_workflow.h"
-
-/* The result of a trigger for an event. */
-struct match_result {
-    bool is_match, has_failed;
-    const char *clause; /* that decided; NULL: the trigger has no condition */
-    const char *task;   /* JSON; the error message when it failed */
-};
-
-static struct match_result try_trigger(struct fa_arena *arena,
-                                       const struct fa_workflow_trigger *trigger,
-                                       const struct fa_match_data *data)
-{
-    struct match_result result = {.is_match = true};
-    struct fa_match_verdict verdict;
-    struct fa_json root = data->root;
-    struct faina_error err = {0};
-    struct fa_buf buf;
-
-    if (trigger->match) {
-        struct fa_bytes source = fa_match_source(trigger->match);
-
-        if (fa_match_run(trigger->match, data, &verdict, &err) != FAINA_OK)
-            return (struct match_result){.has_failed = true,
-                                         .task = fa_arena_strdup(arena, err.message)};
-        result.is_match = verdict.is_match;
-        result.clause = fa_arena_copy(arena, source.ptr + verdict.from, verdict.to - verdict.from);
-    }
-    if (!result.is_match)
-        return result;
-    fa_buf_init(&buf, FA_INPUT_SIZE_CEILING);
-    result.has_failed =
-        fa_template_render(trigger->task, fa_template_lookup_data, &root, &buf, &err) != FAINA_OK;
-    result.task = result.has_failed ? fa_arena_strdup(arena, err.message)
-                                    : fa_arena_copy(arena, buf.ptr, buf.len);
-    fa_buf_finish(&buf);
-    return result;
-}
 
 /* ------------------------------------------------------------------------------------------
  * A match expression
@@ -98,7 +62,7 @@ struct tally {
 
 static void print_match_result(struct fa_cli *cli, const struct fa_emitted_event *event,
                                const struct fa_workflow_trigger *trigger,
-                               const struct match_result *result)
+                               const struct fa_trigger_result *result)
 {
     struct fa_out_json json;
 
@@ -121,11 +85,11 @@ static void replay_event(struct fa_cli *cli, const struct fa_workflow *workflow,
     fa_match_data_init(&data, fa_str(event->data));
     for (size_t i = 0; i < workflow->trigger_count; i++) {
         const struct fa_workflow_trigger *trigger = &workflow->triggers[i];
-        struct match_result result;
+        struct fa_trigger_result result;
 
         if (strcmp(trigger->on, event->type) != 0)
             continue;
-        result = try_trigger(arena, trigger, &data);
+        result = fa_trigger_try(arena, trigger, &data);
         tallies[i].events++;
         tallies[i].matched += result.is_match && !result.has_failed;
         tallies[i].failed += result.has_failed;
@@ -327,7 +291,7 @@ int fa_verb_workflow_test(struct fa_cli *cli)
 struct reason {
     const struct fa_stored_workflow *stored;
     const struct fa_workflow_trigger *trigger;
-    struct match_result result;
+    struct fa_trigger_result result;
 };
 
 static const char *outcome(const struct reason *reason)
@@ -347,7 +311,7 @@ static void print_reasons(struct fa_cli *cli, const struct reason *reasons, size
 
     fa_table_init(&table, columns, FA_COUNT(columns));
     for (size_t i = 0; i < count; i++) {
-        const struct match_result *result = &reasons[i].result;
+        const struct fa_trigger_result *result = &reasons[i].result;
 
         fa_table_add(&table, FA_PLAIN, reasons[i].stored->name);
         fa_table_add(&table, FA_PLAIN, reasons[i].trigger->name);
@@ -378,7 +342,7 @@ static void print_reasons_json(struct fa_cli *cli, const struct fa_emitted_event
     fa_json_key(w, "triggers");
     fa_json_begin_array(w);
     for (size_t i = 0; i < count; i++) {
-        const struct match_result *result = &reasons[i].result;
+        const struct fa_trigger_result *result = &reasons[i].result;
 
         fa_json_begin_object(w);
         fa_json_set_str(w, "workflow", reasons[i].stored->name);
@@ -412,7 +376,7 @@ static size_t find_reasons(struct fa_cli *cli, const struct fa_stored_workflows 
                 continue;
             *out = fa_arena_grow(&cli->arena, *out, count, &size, sizeof(**out));
             (*out)[count++] = (struct reason){&stored->items[i], trigger,
-                                              try_trigger(&cli->arena, trigger, &data)};
+                                              fa_trigger_try(&cli->arena, trigger, &data)};
         }
     }
     return count;

@@ -138,6 +138,79 @@ const struct fa_shape fa_reply_session = {
          .doc = "When the session ends, or the token; null: never"}),
 };
 
+static const struct fa_shape time_shape = {
+    .fields = FA_FIELDS({.name = "at", .type = FA_FIELD_TIME, .flags = REQUIRED,
+                         .doc = "A time of the schedule"}),
+};
+const struct fa_shape fa_reply_times = {
+    .name = "ScheduleTimes",
+    .fields = FA_FIELDS(
+        LIST("items", time_shape, "The times, in their order"),
+        TEXT("schedule", .flags = REQUIRED, .doc = "The schedule"),
+        TEXT("timezone", .flags = REQUIRED, .doc = "The zone that it counts in"),
+        BOOL("paused", .doc = "It creates no tasks")),
+};
+
+static const struct fa_shape reason_shape = {
+    .name = "TriggerResult",
+    .fields = FA_FIELDS(
+        TEXT("workflow", .flags = REQUIRED, .doc = "The workflow"),
+        TEXT("trigger", .flags = REQUIRED, .doc = "Its trigger"),
+        TEXT("result", .flags = REQUIRED, .doc = "`matched`, `not matched`, `failed`, `disabled`"),
+        TEXT("decidedBy", .doc = "The clause that decided; null: there is no condition"),
+        TEXT("error", .doc = "Why it can't create its task")),
+};
+const struct fa_shape fa_reply_why = {
+    .name = "EventWhy",
+    .fields = FA_FIELDS(
+        {.name = "event", .type = FA_FIELD_ONE, .inner = &fa_shape_emitted_event,
+         .doc = "The event"},
+        LIST("triggers", reason_shape, "The triggers on its type")),
+};
+
+static const struct fa_shape replayed_shape = {
+    .name = "BacktestTrigger",
+    .fields = FA_FIELDS(
+        TEXT("name", .flags = REQUIRED, .doc = "The trigger"),
+        TEXT("on", .flags = REQUIRED, .doc = "Its type of events"),
+        INTEGER("events", "Events of that type"),
+        INTEGER("tasks", "Tasks that it would have created"),
+        INTEGER("failed", "Events for which it can't create its task"),
+        TEXT("failure", .doc = "Why, for the first of them")),
+};
+static const struct fa_shape difference_shape = {
+    .name = "BacktestDifference",
+    .fields = FA_FIELDS(
+        TEXT("eventId", .flags = REQUIRED, .doc = "The event"),
+        TEXT("trigger", .flags = REQUIRED, .doc = "The trigger"),
+        TEXT("taskId", .flags = FA_FIELD_UUID, .doc = "The task that was created; null: none"),
+        {.name = "task", .type = FA_FIELD_JSON,
+         .doc = "The body of the submit that the definition makes; null: none"}),
+};
+static const struct fa_shape counts_shape = {
+    .name = "BacktestCounts",
+    .fields = FA_FIELDS(
+        INTEGER("same", "Tasks that were created as the definition would"),
+        INTEGER("added", "Tasks that only the definition would create"),
+        INTEGER("missing", "Tasks that only were created"),
+        INTEGER("changed", "Tasks that the definition would create in another way"),
+        INTEGER("gone", "Tasks of these events that are deleted, and so not compared")),
+};
+const struct fa_shape fa_reply_backtest = {
+    .name = "Backtest",
+    .fields = FA_FIELDS(
+        TEXT("name", .flags = REQUIRED, .doc = "The workflow"),
+        {.name = "since", .type = FA_FIELD_TIME, .flags = REQUIRED,
+         .doc = "The events since this time"},
+        INTEGER("events", "How many were evaluated"),
+        BOOL("truncated", .doc = "There are more events"),
+        {.name = "counts", .type = FA_FIELD_ONE, .inner = &counts_shape, .doc = "The difference"},
+        LIST("triggers", replayed_shape, "By trigger"),
+        LIST("added", difference_shape, "Tasks that only the definition would create"),
+        LIST("missing", difference_shape, "Tasks that only were created"),
+        LIST("changed", difference_shape, "Tasks that it would create in another way")),
+};
+
 static const struct fa_shape name_shape = {
     .name = "Namespace",
     .fields = FA_FIELDS(TEXT("name", .flags = REQUIRED, .doc = "Its name")),

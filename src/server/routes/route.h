@@ -44,8 +44,8 @@ const struct fa_route *fa_route_find(const char *method, const char *path,
 
 /* ---- route_tasks.c ---- */
 fa_handler fa_handle_submit, fa_handle_check, fa_handle_batch, fa_handle_list, fa_handle_get,
-    fa_handle_events, fa_handle_result, fa_handle_children, fa_handle_explain, fa_handle_wait,
-    fa_handle_stream, fa_handle_delete, fa_handle_purge;
+    fa_handle_events, fa_handle_result, fa_handle_children, fa_handle_explain, fa_handle_graph,
+    fa_handle_wait, fa_handle_stream, fa_handle_delete, fa_handle_purge;
 /* ---- route_claims.c ---- */
 fa_handler fa_handle_act, fa_handle_status, fa_handle_claims, fa_handle_outcomes,
     fa_handle_heartbeats, fa_handle_acts;
@@ -65,7 +65,7 @@ fa_handler fa_handle_resources, fa_handle_resource, fa_handle_resource_put,
     fa_handle_lane_pause, fa_handle_lane_resume;
 /* ---- route_schedules.c ---- */
 fa_handler fa_handle_crons, fa_handle_cron, fa_handle_cron_put, fa_handle_cron_delete,
-    fa_handle_cron_run;
+    fa_handle_cron_run, fa_handle_cron_next;
 /* ---- route_workers.c: workers and tokens ---- */
 fa_handler fa_handle_workers, fa_handle_worker, fa_handle_worker_put, fa_handle_worker_delete,
     fa_handle_tokens, fa_handle_token_post, fa_handle_token_delete;
@@ -73,6 +73,8 @@ fa_handler fa_handle_workers, fa_handle_worker, fa_handle_worker_put, fa_handle_
 fa_handler fa_handle_emit, fa_handle_emitted_events, fa_handle_emitted_event, fa_handle_workflows,
     fa_handle_workflow, fa_handle_workflow_put, fa_handle_workflow_delete,
     fa_handle_workflow_enable, fa_handle_workflow_disable, fa_handle_workflow_test, fa_handle_joins;
+/* ---- route_replay.c: definitions and stored events, without side effects ---- */
+fa_handler fa_handle_event_why, fa_handle_backtest;
 /* ---- route_system.c ---- */
 fa_handler fa_handle_log, fa_handle_root, fa_handle_healthz, fa_handle_readyz, fa_handle_metrics,
     fa_handle_openapi, fa_handle_info;

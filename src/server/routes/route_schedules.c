@@ -3,6 +3,8 @@
  */
 #include "server/routes/route.h"
 
+#include "base/clock.h"
+#include "model/limits.h"
 #include "server/server_inner.h"
 #include "wire/schedule_body.h"
 
@@ -110,4 +112,55 @@ void fa_handle_cron_run(struct fa_request *req)
     op = make_op(req, FA_OP_CRON_RUN);
     op->wants_task = true;
     fa_request_run(req, after_run);
+}
+
+/* req->data: how many. */
+static void after_next(struct fa_request *req)
+{
+    const int64_t *count = req->data;
+    const struct fa_cron_job *job;
+    int64_t at_us = fa_clock_now_us();
+    struct fa_zone *zone = NULL;
+    struct faina_error err;
+    struct fa_json_writer *w;
+    struct fa_cron cron;
+
+    if (fa_request_refused(req))
+        return;
+    job = &req->posted.ops[0].crons->items[0];
+    fa_error_clear(&err);
+    if (fa_cron_times(job, &cron, &zone, &err) != FAINA_OK) {
+        fa_respond_problem(req, &err);
+        return;
+    }
+    w = fa_response_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_json_key(w, "items");
+    fa_json_begin_array(w);
+    for (int64_t i = 0; i < *count && fa_cron_next(&cron, zone, at_us, &at_us); i++) {
+        fa_json_begin_object(w);
+        fa_json_key(w, "at");
+        fa_wire_put_time(w, at_us);
+        fa_json_end_object(w);
+    }
+    fa_json_end_array(w);
+    fa_json_set_str(w, "schedule", job->schedule);
+    fa_json_set_str(w, "timezone", job->timezone ? job->timezone : "UTC");
+    fa_json_key(w, "paused");
+    fa_json_put_bool(w, job->is_paused);
+    fa_json_end_object(w);
+    fa_response_end(req);
+    fa_zone_close(zone);
+}
+
+void fa_handle_cron_next(struct fa_request *req)
+{
+    int64_t *count = fa_arena_zero(&req->arena, 1, sizeof(*count));
+
+    *count = FA_CRON_NEXT_DEFAULT;
+    if (!fa_request_int(req, "count", 1, FA_CRON_NEXT_MAX, count))
+        return;
+    req->data = count;
+    make_op(req, FA_OP_CRON_LIST);
+    fa_request_run(req, after_next);
 }

@@ -528,6 +528,21 @@ void fa_handle_explain(struct fa_request *req)
     fa_request_run(req, after_explain);
 }
 
+static void after_graph(struct fa_request *req)
+{
+    fa_respond_answer(req, 200, &fa_shape_graph);
+}
+
+void fa_handle_graph(struct fa_request *req)
+{
+    int64_t depth = 0;
+
+    if (!fa_request_int(req, "depth", 1, FA_GRAPH_DEPTH_MAX, &depth))
+        return;
+    fa_request_part_op(req, FA_OP_GRAPH)->graph.depth = (int)depth;
+    fa_request_run(req, after_graph);
+}
+
 /* ------------------------------------------------------------------------------------------
  * Streaming
  */

@@ -94,6 +94,14 @@ const struct fa_route fa_routes[] = {
      fa_handle_explain, 0, NULL, NULL, NULL, &fa_shape_explanation, 200,
      "Explain why a task is not running", NULL,
      "curl $URL" FA_API "/tasks/$ID/explain"},
+    {"GET", TASK "/graph", FA_OP_GRAPH,
+     fa_handle_graph, 0, NULL, "depth", NULL, &fa_shape_graph, 200,
+     "Read the tasks that are connected with a task",
+     "Its parent and subtasks, what it depends on and what depends on it, the task whose end has "
+     "created it, and what its own end has created, up to `depth` (3, at most 20) steps away. At "
+     "most 200 tasks: "
+     "`truncated` is true when there are more.",
+     "curl \"$URL" FA_API "/tasks/$ID/graph?depth=2\""},
     {"GET", TASK "/wait", FA_OP_GET, fa_handle_wait, 0, NULL, "timeout", NULL, &fa_shape_task, 200,
      "Wait until a task has ended",
      "Answers when it ends, or with its present state after `timeout` (30 seconds; at most an "
@@ -307,6 +315,12 @@ const struct fa_route fa_routes[] = {
      "Creates its task once, also when it is paused. Its times stay as they are.",
      "curl -X POST $URL" FA_API "/crons/report:run"},
 
+    {"GET", FA_API "/crons/{name}/next", FA_OP_CRON_LIST,
+     fa_handle_cron_next, 0, NULL, "namespace count", NULL, &fa_reply_times, 200,
+     "List the next times of a schedule",
+     "`count` of them (10, at most 1,000); of a paused schedule, those that it would have.",
+     "curl \"$URL" FA_API "/crons/report/next?count=3\""},
+
     {"GET", FA_API "/stream", FA_ACCESS_STREAM, fa_handle_stream, 0, NULL,
      "namespace status type name teamId team_id parentId createdBy idempotencyKey createdAfter "
      "createdBefore lastEventId",
@@ -398,6 +412,11 @@ const struct fa_route fa_routes[] = {
      fa_handle_emitted_event, 0, NULL, "namespace", NULL,
      &fa_shape_emitted_event, 200, "Get an event and its results", NULL,
      "curl $URL" FA_API "/events/upload-17"},
+    {"GET", FA_API "/events/{name}/why", FA_ACCESS_REPLAY, fa_handle_event_why, 0, NULL,
+     "namespace", NULL, &fa_reply_why, 200, "Explain which triggers match an event",
+     "For each trigger on its type, by the current definitions: `matched`, `not matched`, `failed` "
+     "or `disabled`, and the clause that decided.",
+     "curl $URL" FA_API "/events/upload-17/why"},
     {"GET", FA_API "/workflows", FA_OP_WORKFLOW_LIST,
      fa_handle_workflows, 0, NULL, "namespace limit cursor", NULL,
      &fa_reply_workflows, 200, "List the workflows of a namespace", "`namespace=*` lists all.",
@@ -441,6 +460,18 @@ const struct fa_route fa_routes[] = {
      "curl $URL" FA_API "/workflows:test" JSON
      "'{\"match\":\"size > 10\",\"data\":{\"size\":12}}'"},
 
+    {"POST", FA_API "/workflows:backtest", FA_ACCESS_REPLAY, fa_handle_backtest, 0,
+     NULL, "namespace", &fa_body_backtest, &fa_reply_backtest, 200,
+     "Compare a definition with what was created",
+     "Evaluates the triggers of `definition` on the events of the last `last` (7 days at most, "
+     "and the first 10,000 of them), without creating anything. `added` are tasks that it would "
+     "have created and the workflow of this name has not, `missing` those that it has created and "
+     "the definition would not, `changed` those with another type or input: up to 100 of "
+     "each, while `counts` counts all. Joins are not evaluated.",
+     "curl $URL" FA_API "/workflows:backtest" JSON
+     "'{\"last\":\"24h\",\"definition\":{\"workflow\":\"mails\",\"triggers\":[\n"
+     "  {\"name\":\"welcome\",\"on\":\"user.created\",\n"
+     "   \"task\":{\"type\":\"mail.send\",\"input\":{\"to\":\"${email}\"}}}]}}'"},
     {"GET", FA_API "/tokens", FA_OP_TOKEN_LIST, fa_handle_tokens, 0, NULL, "limit cursor", NULL,
      &fa_reply_tokens, 200,
      "List tokens, without their secrets", NULL, "curl $URL" FA_API "/tokens"},

@@ -563,6 +563,8 @@ enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t n
         return code;
     if (op->kind == FA_OP_EXPLAIN)
         return fa_read_explain(source, op, now_us);
+    if (op->kind == FA_OP_GRAPH)
+        return fa_read_graph(source, op, now_us);
     if (op->kind == FA_OP_WORKER_LIST)
         return fa_read_workers(source, op, now_us);
     if (reads[op->kind] == NULL)

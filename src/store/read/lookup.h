@@ -18,6 +18,7 @@ enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t n
 enum faina_code fa_read_list(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_children(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_explain(struct fa_source *source, struct fa_op *op, int64_t now_us);
+enum faina_code fa_read_graph(struct fa_source *source, struct fa_op *op, int64_t now_us);
 enum faina_code fa_read_workflows(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_emitted(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_joins(struct fa_source *source, struct fa_op *op);
