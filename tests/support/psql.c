@@ -181,8 +181,8 @@ const char *fa_psql_try(PGconn *conn, char state[8], const char *format, ...)
     return state;
 }
 
-/* FORCE is refused while an autovacuum worker is connected, because that belongs to no role. It ends
- * by itself. */
+/* FORCE is refused while an autovacuum worker, which belongs to no role, is connected. It ends by
+ * itself. */
 void fa_psql_drop_database(PGconn *conn, const char *name)
 {
     char state[8] = "";
