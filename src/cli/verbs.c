@@ -285,6 +285,8 @@ static const struct fa_flag serve_flags[] = {
      "core if the folder exists)"},
     F_POOL,
     {"no-ui", 0, NULL, "no dashboard"},
+    {"beanstalk", 0, "ADDRESS",
+     "also speak the beanstalkd protocol there: 127.0.0.1:11300 or unix:PATH"},
     {"insecure", 0, NULL, "accept other machines without a token"},
     {"host", 0, "NAME", "another host name that clients may use for this server; repeat", NULL,
      true},

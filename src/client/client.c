@@ -87,14 +87,26 @@ static size_t run_many(struct remote *remote, struct fa_op *ops, size_t count)
     return count;
 }
 
+/* Operations without a route (model/operation.h). */
+static bool has_no_route(const struct fa_op *op)
+{
+    return op->kind == FA_OP_REQUEUE || op->kind == FA_OP_QUEUE;
+}
+
 static void remote_run(struct fa_service *service, struct fa_op *ops, size_t count)
 {
     struct remote *remote = downcast(service);
 
     while (count > 0) {
-        size_t group = 1;
+        size_t group = 1, run = 0;
 
-        if (fa_encode_group(ops, count, &group) == FA_ENCODE_MANY)
+        while (run < count && !has_no_route(&ops[run]))
+            run++;
+        if (run == 0)
+            ops->code = fa_error_set(&ops->error, FAINA_NOT_SUPPORTED,
+                                     "\"%s\" works only in the process that has the store open",
+                                     fa_op_name(ops->kind));
+        else if (fa_encode_group(ops, run, &group) == FA_ENCODE_MANY)
             group = run_many(remote, ops, group);
         else
             run_apart(remote, ops, group);

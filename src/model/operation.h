@@ -35,6 +35,7 @@ struct fa_workflow;
     X(BACKGROUND, "background", true)                                                              \
     X(RELEASE, "release", true)                                                                    \
     X(SNOOZE, "snooze", true)                                                                      \
+    X(REQUEUE, "requeue", true)                                                                    \
     X(CANCEL, "cancel", true)                                                                      \
     X(RETRY, "retry", true)                                                                        \
     X(DELETE, "delete", true)                                                                      \
@@ -60,6 +61,7 @@ struct fa_workflow;
     X(GET, "get", false)                                                                           \
     X(GET_BY_KEY, "get by key", false)                                                             \
     X(LIST, "list", false)                                                                         \
+    X(QUEUE, "queue", false)                                                                       \
     X(CHILDREN, "children", false)                                                                 \
     X(EVENTS, "events", false)                                                                     \
     X(EXPLAIN, "explain", false)                                                                   \
@@ -290,6 +292,29 @@ struct fa_broker {
  * is not counted.
  */
 
+/*
+ * REQUEUE makes a task that the worker holds, or a pending task that is not due yet, ready again
+ * after a delay. The attempt is not counted. Another priority is refused for a task that is ready.
+ *
+ * QUEUE reads a part of the queue of a type, or finds a task by its key. Both are for servers in
+ * the engine's own process (server/beanstalk/): they have no route.
+ */
+struct fa_requeue {
+    const char *what; /* the event's name */
+    int64_t delay_ms;
+    bool has_priority;
+    int priority;
+};
+
+enum fa_queue_part {
+    FA_QUEUE_KEY,     /* the task with this key (model/id.h), with its payload */
+    FA_QUEUE_READY,   /* the best ready task */
+    FA_QUEUE_DELAYED, /* tasks that are not due yet, the next one first; op->count is how many */
+    FA_QUEUE_URGENT,  /* op->count: ready tasks of at least a priority */
+};
+
+#define FA_QUEUE_READ_MAX 10000 /* rows that DELAYED and URGENT read */
+
 /* Selects one page of a list, bounded in items and bytes, after a cursor. is_asked false: the whole
  * list is read. */
 struct fa_part {
@@ -339,9 +364,17 @@ struct fa_op {
         struct {
             const char *reason;
             int64_t timeout_ms;
-        } background;                    /* BACKGROUND */
-        int64_t snooze_ms;               /* SNOOZE */
-        bool keep_attempts;              /* RETRY */
+        } background;                     /* BACKGROUND */
+        int64_t snooze_ms;                /* SNOOZE */
+        bool keep_attempts;               /* RETRY */
+        const struct fa_requeue *requeue; /* REQUEUE */
+        struct {
+            const char *ns, *type;
+            enum fa_queue_part part;
+            int64_t key;
+            int priority;
+            int limit;                   /* 0: 1 */
+        } queue;                         /* QUEUE */
         bool force;                      /* TOKEN_REMOVE: also the last valid one */
         struct faina_removal removal;    /* DELETE */
         const struct faina_purge *purge; /* PURGE */
@@ -404,7 +437,7 @@ struct fa_op {
     union {
         void *answer;              /* any of the following */
         struct faina_task *task;   /* changes with wants_task, GET, GET_BY_KEY */
-        struct faina_tasks *tasks; /* CLAIM_NEXT, LIST, CHILDREN */
+        struct faina_tasks *tasks; /* CLAIM_NEXT, LIST, QUEUE, CHILDREN */
         struct faina_events *events;
         struct faina_explanation *explanation;
         struct fa_graph *graph_answer;

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "server/beanstalk/beanstalk.h"
 #include "server/http/tls.h"
 #include "server/server_inner.h"
 #include "server/routes/route.h"
@@ -308,6 +309,7 @@ static void destroy(struct fa_server *server)
 {
     for (size_t i = 0; i < server->listener_count; i++)
         listener_destroy(server->listeners[i]);
+    fa_beanstalk_stop(server->beanstalk);
     fa_tls_destroy(server->tls);
     fa_streams_destroy(server->streams);
     fa_post_close(server->post);
@@ -343,6 +345,9 @@ enum faina_code fa_server_start(struct fa_server **out, struct fa_service *servi
         code = load_tls(server, err);
     if (code == FAINA_OK)
         code = open_listeners(server, err);
+    if (code == FAINA_OK && options->beanstalk)
+        code = fa_beanstalk_start(&server->beanstalk, server, options->beanstalk,
+                                  options->beanstalk_ns, err);
     if (code != FAINA_OK) {
         fa_server_stop(server, 0, NULL);
         return code;
@@ -394,6 +399,11 @@ const char *fa_server_address(const struct fa_server *server, size_t index)
     return index < server->listener_count ? server->listeners[index]->address : NULL;
 }
 
+const char *fa_server_beanstalk_address(const struct fa_server *server)
+{
+    return server->beanstalk ? fa_beanstalk_address(server->beanstalk) : NULL;
+}
+
 bool fa_server_listens_on(const struct fa_server *server, const char *address)
 {
     for (size_t i = 0; i < server->listener_count; i++)
@@ -407,7 +417,7 @@ static bool wait_for_requests(struct fa_server *server, int64_t until_us,
 {
     const struct timespec step = {.tv_nsec = DRAIN_STEP_MS * 1000000L};
 
-    while (atomic_load(&server->active) > 0) {
+    while (atomic_load(&server->active) > 0 || fa_beanstalk_is_busy(server->beanstalk)) {
         if (fa_clock_mono_us() >= until_us || (is_forced && atomic_load(is_forced)))
             return false;
         nanosleep(&step, NULL);
@@ -421,6 +431,7 @@ bool fa_server_stop(struct fa_server *server, int64_t timeout_ms, const atomic_b
     bool is_drained;
 
     atomic_store(&server->is_draining, true);
+    fa_beanstalk_drain(server->beanstalk);
     for (size_t i = 0; i < server->listener_count; i++) {
         struct fa_listener_socket *listener = server->listeners[i];
 
@@ -438,6 +449,8 @@ bool fa_server_stop(struct fa_server *server, int64_t timeout_ms, const atomic_b
         atomic_store(&server->is_cut, true);
         for (size_t i = 0; i < server->listener_count; i++)
             fa_http_loop_call(&server->listeners[i]->loop);
+        fa_beanstalk_stop(server->beanstalk);
+        server->beanstalk = NULL;
         wait_for_requests(server, INT64_MAX, NULL);
     }
     destroy(server);

@@ -32,6 +32,8 @@ struct fa_server_options {
     const char *beside; /* one more address, which may fail to open; NULL: none */
     const int *sockets; /* already listening (socket activation) */
     size_t socket_count;
+    const char *beanstalk;                 /* an address for the beanstalkd protocol; NULL: none */
+    const char *beanstalk_ns;              /* the namespace of its jobs */
     const char *tls_certificate, *tls_key; /* PEM files; NULL: no TLS */
     bool is_insecure;                      /* H3 */
     bool has_ui;
@@ -75,6 +77,8 @@ FA_MUST_CHECK enum faina_code fa_server_refresh(struct fa_server *server, struct
 bool fa_server_stop(struct fa_server *server, int64_t timeout_ms, const atomic_bool *is_forced);
 /* The actual address of the n-th listener ("127.0.0.1:7070"); NULL: there is none. */
 const char *fa_server_address(const struct fa_server *server, size_t index);
+/* That of the beanstalkd protocol; NULL: none. */
+const char *fa_server_beanstalk_address(const struct fa_server *server);
 bool fa_server_listens_on(const struct fa_server *server, const char *address);
 
 /* Logs what the engine has set aside, and failing chores. A server calls it itself. */

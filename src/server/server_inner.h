@@ -48,8 +48,9 @@ struct fa_server {
     struct fa_server_options options;
     struct fa_listener_socket *listeners[FA_SERVER_LISTEN_MAX];
     size_t listener_count;
-    bool is_open;  /* other machines can reach one of them */
-    char *openapi; /* the document, made once */
+    struct fa_beanstalk *beanstalk; /* NULL: none */
+    bool is_open;                   /* other machines can reach one of them */
+    char *openapi;                  /* the document, made once */
     char openapi_etag[40];
 
     /* accept.h. */

@@ -47,6 +47,7 @@ enum where {
     X(BACKGROUND, WORK, 0, OF_TASK, READ | WORK)                                                   \
     X(RELEASE, WORK, 0, OF_TASK, READ | WORK)                                                      \
     X(SNOOZE, WORK, 0, OF_TASK, READ | WORK)                                                       \
+    X(REQUEUE, OPERATE, 0, OF_TASK, READ)                                                          \
     X(CANCEL, OPERATE, SUBMIT, OF_TASK, READ)                                                      \
     X(RETRY, OPERATE, 0, OF_TASK, READ)                                                            \
     X(DELETE, OPERATE, 0, OF_TASK, READ)                                                           \
@@ -71,6 +72,7 @@ enum where {
     X(GET, VIEW, 0, OF_TASK, READ)                                                                 \
     X(GET_BY_KEY, VIEW, 0, NAMED, READ)                                                            \
     X(LIST, VIEW, 0, NAMED, READ)                                                                  \
+    X(QUEUE, ADMIN, 0, ALL, READ)                                                                  \
     X(CHILDREN, VIEW, 0, OF_TASK, READ)                                                            \
     X(EVENTS, VIEW, 0, OF_TASK, READ)                                                              \
     X(EXPLAIN, VIEW, 0, OF_TASK, READ)                                                             \

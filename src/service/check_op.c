@@ -484,6 +484,32 @@ static enum faina_code check_graph(struct fa_op *op, struct faina_error *err)
     return code == FAINA_OK ? check_range(op->graph.depth, FA_GRAPH_DEPTH_MAX, "depth", err) : code;
 }
 
+static enum faina_code check_requeue(const struct fa_op *op, struct faina_error *err)
+{
+    const struct fa_requeue *want = op->requeue;
+
+    if (want->delay_ms < 0 || want->delay_ms > FA_DURATION_MS_MAX)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "delay",
+                              "delay must be between 0 and %lld seconds",
+                              (long long)FA_DURATION_MS_MAX / 1000);
+    if (want->has_priority && want->priority < FA_PRIORITY_MIN)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "priority",
+                              "priority must be between %d and %d", FA_PRIORITY_MIN,
+                              FA_PRIORITY_MAX);
+    return check_task(op, false, err);
+}
+
+static enum faina_code check_queue(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_range(op->queue.limit, FA_LIST_LIMIT_MAX, "limit", err);
+
+    if (code == FAINA_OK)
+        code = check_optional(op->queue.ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+    if (code == FAINA_OK && op->queue.part != FA_QUEUE_KEY)
+        code = fa_check_name(op->queue.type, FA_TYPE_SIZE_MAX, "type", FAINA_INVALID_REQUEST, err);
+    return code;
+}
+
 enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *default_ns,
                             struct faina_error *err)
 {
@@ -504,6 +530,10 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *defa
     case FA_OP_BACKGROUND:
     case FA_OP_SNOOZE:
         return check_change(input_max, op, err);
+    case FA_OP_REQUEUE:
+        return check_requeue(op, err);
+    case FA_OP_QUEUE:
+        return check_queue(op, err);
     case FA_OP_RELEASE:
     case FA_OP_CANCEL:
     case FA_OP_RETRY:

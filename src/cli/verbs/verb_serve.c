@@ -179,6 +179,8 @@ static int read_options(struct fa_cli *cli, struct fa_server_options *options,
     options->hosts = fa_flag_list(cli, "host", &options->host_count);
     options->tls_certificate = fa_flag(cli, "tls-cert");
     options->tls_key = fa_flag(cli, "tls-key");
+    options->beanstalk = fa_flag(cli, "beanstalk");
+    options->beanstalk_ns = fa_cli_is_all_namespaces(cli) || !cli->ns ? "default" : cli->ns;
     if (!options->tls_certificate != !options->tls_key)
         return fa_cli_usage(cli, "--tls-cert and --tls-key belong together");
     return FA_EXIT_OK;
@@ -300,6 +302,10 @@ static void log_addresses(struct fa_cli *cli, const struct fa_server *server,
         FA_LOG(options->log, FA_LOG_INFO, "listening", {"address", text.ptr}, {"engine", engine});
         fa_buf_finish(&text);
     }
+    address = fa_server_beanstalk_address(server);
+    if (address)
+        FA_LOG(options->log, FA_LOG_INFO, "listening for beanstalkd clients", {"address", address},
+               {"namespace", options->beanstalk_ns});
     fa_arena_finish(&scratch);
     fa_cli_log_durability(options->log, cli->service);
 }

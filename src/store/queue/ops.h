@@ -7,9 +7,10 @@
  * operation alone.
  *
  * By file: submit.c; claim.c (claim next); claim_one.c (claim, start, release, snooze); outcome.c
- * (progress, heartbeat, note, complete, fail, block, background); manage.c (cancel, retry, delete,
- * purge); admin.c (pauses, resources, teams); workers.c; tokens.c; type_defaults.c (amend); and of
- * other folders workflow/ (emit, definitions, schedules) and upkeep/chores.c (timed work).
+ * (progress, heartbeat, note, complete, fail, block, background); requeue.c; manage.c (cancel,
+ * retry, delete, purge); admin.c (pauses, resources, teams); workers.c; tokens.c; type_defaults.c
+ * (amend); and of other folders workflow/ (emit, definitions, schedules) and upkeep/chores.c (timed
+ * work).
  */
 #ifndef FA_STORE_QUEUE_OPS_H
 #define FA_STORE_QUEUE_OPS_H
@@ -26,7 +27,7 @@
 typedef enum faina_code fa_do_fn(struct fa_unit *unit, struct fa_op *op);
 
 fa_do_fn fa_do_submit;
-fa_do_fn fa_do_claim, fa_do_claim_next, fa_do_start, fa_do_release, fa_do_snooze;
+fa_do_fn fa_do_claim, fa_do_claim_next, fa_do_start, fa_do_release, fa_do_snooze, fa_do_requeue;
 fa_do_fn fa_do_progress, fa_do_heartbeat, fa_do_complete, fa_do_fail, fa_do_block, fa_do_background;
 fa_do_fn fa_do_note, fa_do_amend;
 fa_do_fn fa_do_cancel, fa_do_retry, fa_do_delete, fa_do_purge;

@@ -542,6 +542,7 @@ enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t n
         [FA_OP_GET] = get,
         [FA_OP_GET_BY_KEY] = get_by_key,
         [FA_OP_LIST] = fa_read_list,
+        [FA_OP_QUEUE] = fa_read_queue,
         [FA_OP_CHILDREN] = fa_read_children,
         [FA_OP_EVENTS] = list_events,
         [FA_OP_FOLLOW] = fa_read_follow,

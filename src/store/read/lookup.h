@@ -13,9 +13,10 @@
 /* Runs an operation that doesn't write; sets its result and returns its code. */
 enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t now_us);
 
-/* By file: lookup.c (get, events, resources, teams, stats), list.c, explain.c, workers.c,
+/* By file: lookup.c (get, events, resources, teams, stats), list.c, queue.c, explain.c, workers.c,
  * tokens.c, schedules.c, definitions.c, emit.c, joins.c. */
 enum faina_code fa_read_list(struct fa_source *source, struct fa_op *op);
+enum faina_code fa_read_queue(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_children(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_explain(struct fa_source *source, struct fa_op *op, int64_t now_us);
 enum faina_code fa_read_graph(struct fa_source *source, struct fa_op *op, int64_t now_us);
