@@ -69,6 +69,7 @@ extern "C" {
     X(WRONG_WORKER, "wrong_worker", 409, 4, "The task is held by another worker.")                 \
     X(TASK_ACTIVE, "task_active", 409, 4, "The task has not ended yet.")                           \
     X(CONFLICT, "conflict", 409, 4, "Something with this name is there already.")                  \
+    X(DUPLICATE_KEY, "duplicate_key", 409, 4, "Another task has this idempotency key.")            \
     X(VERSION_CONFLICT, "version_conflict", 412, 4, "The task has changed since you read it.")     \
     X(INVALID_TASK, "invalid_task", 400, 2, "The task is not valid.")                              \
     X(INVALID_WORKER_ID, "invalid_worker_id", 400, 2, "The worker id is not valid.")               \
@@ -168,6 +169,7 @@ struct faina_task {
     const char *metadata;                      /* JSON: an object, {} unless it was given */
     const char *idempotency_key;
     const char *input_hash;         /* hex, with dedupe_input only */
+    const char *key_scope;          /* how long it keeps its key; NULL: it has none */
     int64_t attempts, max_attempts; /* max_attempts 0: no limit */
     int64_t run_at_us;
     const char *worker_id;
@@ -195,6 +197,19 @@ struct faina_task {
 };
 
 /* What to submit. Only `type` is required, or `name` or `input` (then the type is "default"). */
+/* What a submit does when its key belongs to another task. X(NAME, wire name). */
+#define FAINA_ON_DUPLICATE_LIST(X)                                                                 \
+    X(RETURN, "return")   /* returns that task */                                                  \
+    X(REJECT, "reject")   /* fails with FAINA_DUPLICATE_KEY */                                     \
+    X(REPLACE, "replace") /* a pending task takes the input, time, priority and metadata */
+
+enum faina_on_duplicate {
+#define FAINA_ON_DUPLICATE_ENUM(name, wire) FAINA_ON_DUPLICATE_##name,
+    FAINA_ON_DUPLICATE_LIST(FAINA_ON_DUPLICATE_ENUM)
+#undef FAINA_ON_DUPLICATE_ENUM
+        FAINA_ON_DUPLICATE_COUNT
+};
+
 struct faina_submit {
     const char *ns;                      /* NULL: "default" */
     const char *type;                    /* up to 255 bytes, as is `name` */
@@ -213,6 +228,11 @@ struct faina_submit {
     struct faina_retry_policy retry;
     const char *team_id;
     const char *created_by;
+    /* How long the task keeps its key: "exists" (the default: as long as the task exists), "active"
+     * (until it has ended) or a duration since its creation, such as "10m". With a key or
+     * dedupe_input only. */
+    const char *key_scope;
+    enum faina_on_duplicate on_duplicate; /* with a key or dedupe_input only */
 };
 
 /* The caller of an operation on a task, and the state it expects. All zero: not a worker, in any

@@ -206,6 +206,7 @@ static void print_record(struct fa_cli *cli, const struct faina_task *task)
                        : fa_arena_printf(arena, "%lld, no limit", (long long)task->attempts));
     fa_record_line(cli, "retry", FA_PLAIN, retry_of(arena, task));
     fa_record_line(cli, "key", FA_PLAIN, task->idempotency_key);
+    fa_record_line(cli, "keyScope", FA_PLAIN, task->key_scope);
     fa_record_line(cli, "inputHash", FA_PLAIN, task->input_hash);
     fa_record_line(cli, "input", FA_PLAIN, task->input);
     fa_record_line(cli, "output", FA_PLAIN, task->output);

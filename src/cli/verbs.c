@@ -50,6 +50,13 @@ static const struct fa_flag submit_flags[] = {
     {"run-at", 0, "TIME", "run no earlier than this time: 2030-01-31T12:00:00Z"},
     {"key", 'k', "KEY", "idempotency key: the same key again returns the first task"},
     {"dedupe", 0, "input", "the same input again returns the first task", "input"},
+    {"key-scope", 0, "SCOPE",
+     "how long the task keeps its key: exists (default), active (until it has ended), or a "
+     "duration since its creation"},
+    {"on-duplicate", 0, "ACT",
+     "when another task has the key: return it (default), reject the submit, or replace the input, "
+     "time, priority and metadata of a pending task",
+     "return reject replace"},
     {"max-attempts", 0, "N", "how many attempts (default 4; 0: no limit)"},
     {"max-retries", 0, "N", "the same, not counting the first attempt"},
     F_RETRY,
@@ -331,8 +338,8 @@ const struct fa_verb fa_verbs[] = {
      "prints the task. If the task already exists (--key, --dedupe), its id is printed again.\n"
      "With --bulk each line of FILE, or of stdin, is a JSON object with the fields namespace, "
      "type, name, input (or payload), metadata, spec, priority, maxAttempts, maxRetries, delay, "
-     "runAt, idempotencyKey, dedupe, dependsOn, resources, retry, teamId and createdBy; TYPE is "
-     "for lines without one, and a line with a name or an input needs none. "
+     "runAt, idempotencyKey, dedupe, keyScope, onDuplicate, dependsOn, resources, retry, teamId "
+     "and createdBy; TYPE is for lines without one, and a line with a name or an input needs none. "
      "Lines that are refused are reported with their number, and the others are stored.\n"
      "With --wait the exit code is 0 if the task completed, 1 if it ended otherwise, and 5 on a "
      "timeout.",

@@ -403,7 +403,8 @@ static bool never(const struct fa_op *op)
 
 static bool with_key(const struct fa_op *op)
 {
-    return op->submit->idempotency_key != NULL || op->submit->dedupe_input;
+    return (op->submit->idempotency_key != NULL || op->submit->dedupe_input) &&
+           op->submit->on_duplicate != FAINA_ON_DUPLICATE_REJECT;
 }
 
 static bool with_worker(const struct fa_op *op)

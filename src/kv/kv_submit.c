@@ -50,7 +50,7 @@ static enum fa_kv_verdict decide_create(struct fa_kv_engine *engine, struct fa_k
     const struct faina_submit *submit = change->op->submit;
     struct faina_task *task = &record->task;
     struct fa_arena *arena = change->arena;
-    int64_t now = fa_kv_now(engine);
+    int64_t now = fa_kv_now(engine), scope;
 
     *record = (struct fa_kv_record){0};
     memcpy(task->id, change->id, sizeof(task->id));
@@ -69,6 +69,9 @@ static enum fa_kv_verdict decide_create(struct fa_kv_engine *engine, struct fa_k
         fa_input_hash(submit->input, hash);
         task->input_hash = hash;
     }
+    if (fa_key_scope_parse(submit->key_scope, &scope, NULL) == FAINA_OK &&
+        scope != FA_KEY_SCOPE_EXISTS)
+        task->key_scope = fa_key_scope_text(scope, arena);
     task->max_attempts = fa_task_max_attempts(submit->max_attempts);
     task->retry = submit->retry;
     task->created_by = fa_arena_strdup(arena, submit->created_by);
@@ -106,6 +109,8 @@ void fa_kv_submit_begin(struct fa_kv_engine *engine, struct fa_op *op, struct fa
         op->code = refuse(op, "dependsOn", "dependencies");
     else if (submit->team_id != NULL)
         op->code = refuse(op, "teamId", "teams");
+    else if (submit->on_duplicate == FAINA_ON_DUPLICATE_REPLACE)
+        op->code = refuse(op, "onDuplicate", "replacing a task");
     if (op->code != FAINA_OK) {
         out->is_done = true;
         return;
@@ -156,6 +161,14 @@ static void write_entries(struct fa_kv_engine *engine, struct fa_kv_submit **sub
     free(writes);
 }
 
+static bool holds_key(struct fa_kv_engine *engine, const struct faina_task *task)
+{
+    int64_t scope;
+
+    return fa_key_scope_parse(task->key_scope, &scope, NULL) != FAINA_OK ||
+           fa_key_scope_holds(scope, task->status, task->created_us, fa_kv_now(engine));
+}
+
 /* The task that an entry names is there: it is the answer. */
 static void answer_existing(struct fa_kv_engine *engine, struct fa_kv_submit *submit,
                             const struct fa_kv_read *read)
@@ -170,8 +183,13 @@ static void answer_existing(struct fa_kv_engine *engine, struct fa_kv_submit *su
         end(submit, code);
         return;
     }
-    if (record->task.deleted_us != 0) /* its key is free */
+    if (record->task.deleted_us != 0 || !holds_key(engine, &record->task)) /* its key is free */
         return;
+    if (op->submit->on_duplicate == FAINA_ON_DUPLICATE_REJECT) {
+        end(submit, fa_error_field(&op->error, FAINA_DUPLICATE_KEY, "idempotencyKey",
+                                   "task %s has this key", submit->id));
+        return;
+    }
     op->existing = true;
     op->input_mismatch = !fa_json_same(fa_str(record->task.input ? record->task.input : "null"),
                                        fa_str(input ? input : "null"));

@@ -12,6 +12,7 @@
 #include "model/id.h"
 #include "model/limits.h"
 #include "model/submit_fields.h"
+#include "model/task_rules.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -259,6 +260,14 @@ static void when(struct checker *c, int64_t ms, int64_t us, const char *field)
                            "%s is a duration and a time; only one of them can be set", field);
 }
 
+static void key_scope(struct checker *c, const char *text)
+{
+    int64_t scope;
+
+    if (c->result == FAINA_OK)
+        c->result = fa_key_scope_parse(text, &scope, c->err);
+}
+
 static void submit_text(struct checker *c, const struct fa_field *field, const char *text,
                         size_t max)
 {
@@ -272,8 +281,17 @@ static void submit_text(struct checker *c, const struct fa_field *field, const c
         id_if_set(c, text, field->name);
     else if (field->flags & FA_FIELD_NAMESPACE)
         namespace_if_set(c, text);
+    else if (field->flags & FA_FIELD_KEY_SCOPE)
+        key_scope(c, text);
     else
         name_if_set(c, text, max, field->name);
+}
+
+static void word(struct checker *c, const struct fa_field *field, int value)
+{
+    if (c->result == FAINA_OK && field->word(value) == NULL)
+        c->result = fa_error_field(c->err, c->refusal, field->name,
+                                   "%s has a value that it cannot have: %d", field->name, value);
 }
 
 static void submit_texts(struct checker *c, const struct fa_field *field, const char *const *list,
@@ -305,6 +323,9 @@ static void submit_field(struct checker *c, const struct fa_field *field,
     case FA_FIELD_ATTEMPTS:
         attempts(c, *(const int *)place, field->name);
         return;
+    case FA_FIELD_ENUM:
+        word(c, field, *(const int *)place);
+        return;
     case FA_FIELD_DURATION:
         duration(c, *(const int64_t *)place, field->max, field->name);
         return;
@@ -334,6 +355,15 @@ static void not_both(struct checker *c, bool are_both, const char *field, const 
                                    "%s and %s are both set; only one of them can be", field, other);
 }
 
+/* What only a task with a key can have. */
+static void needs_key(struct checker *c, const struct faina_submit *task, bool is_given,
+                      const char *field)
+{
+    if (c->result == FAINA_OK && is_given && !task->idempotency_key && !task->dedupe_input)
+        c->result = fa_error_field(c->err, c->refusal, field,
+                                   "%s is about a key: it needs idempotencyKey or dedupe", field);
+}
+
 static enum faina_code check_submit(const struct faina_submit *task, size_t input_max,
                                     bool is_json_checked, struct faina_error *err)
 {
@@ -348,6 +378,8 @@ static enum faina_code check_submit(const struct faina_submit *task, size_t inpu
             submit_field(&c, field, task, input_max);
     not_both(&c, task->delay_ms != 0 && task->run_at_us != 0, "runAt", "delay");
     not_both(&c, task->idempotency_key && task->dedupe_input, "dedupe", "idempotencyKey");
+    needs_key(&c, task, task->key_scope != NULL, "keyScope");
+    needs_key(&c, task, task->on_duplicate != FAINA_ON_DUPLICATE_RETURN, "onDuplicate");
     return c.result;
 }
 

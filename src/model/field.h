@@ -45,19 +45,20 @@ enum fa_field_type {
 };
 
 enum fa_field_flag {
-    FA_FIELD_REQUIRED = 1 << 0,  /* never unset. In a request only the schema shows it: the service
+    FA_FIELD_REQUIRED = 1 << 0,   /* never unset. In a request only the schema shows it: the service
                                     refuses what is missing (service.h, O4) */
-    FA_FIELD_OMIT = 1 << 1,      /* of an answer: written only when it is set */
-    FA_FIELD_HAS = 1 << 2,       /* `count` is the place of a bool: whether it is given */
-    FA_FIELD_UUID = 1 << 3,      /* the text, or each of the texts, is an id */
-    FA_FIELD_OBJECT = 1 << 4,    /* the JSON is an object */
-    FA_FIELD_ALIAS = 1 << 5,     /* of the row before: another name, which is never written */
-    FA_FIELD_NAMESPACE = 1 << 6, /* the text is a namespace */
-    FA_FIELD_DIRECT = 1 << 7,    /* of a submit: the task of a workflow can't have it */
-    FA_FIELD_AMEND = 1 << 8,     /* of a submit: can be amended while the task is held */
-    FA_FIELD_ARRAY = 1 << 9,     /* the JSON is an array: of `inner`, or else of texts */
-    FA_FIELD_EXTRA = 1 << 10,    /* described only: another function writes it */
-    FA_FIELD_TEAM = 1 << 11,     /* the text is the id of a team: a UUID of any version */
+    FA_FIELD_OMIT = 1 << 1,       /* of an answer: written only when it is set */
+    FA_FIELD_HAS = 1 << 2,        /* `count` is the place of a bool: whether it is given */
+    FA_FIELD_UUID = 1 << 3,       /* the text, or each of the texts, is an id */
+    FA_FIELD_OBJECT = 1 << 4,     /* the JSON is an object */
+    FA_FIELD_ALIAS = 1 << 5,      /* of the row before: another name, which is never written */
+    FA_FIELD_NAMESPACE = 1 << 6,  /* the text is a namespace */
+    FA_FIELD_DIRECT = 1 << 7,     /* of a submit: the task of a workflow can't have it */
+    FA_FIELD_AMEND = 1 << 8,      /* of a submit: can be amended while the task is held */
+    FA_FIELD_ARRAY = 1 << 9,      /* the JSON is an array: of `inner`, or else of texts */
+    FA_FIELD_EXTRA = 1 << 10,     /* described only: another function writes it */
+    FA_FIELD_TEAM = 1 << 11,      /* the text is the id of a team: a UUID of any version */
+    FA_FIELD_KEY_SCOPE = 1 << 12, /* the text says how long a key is kept (task_rules.h) */
 };
 
 struct fa_shape;

@@ -12,6 +12,7 @@
 #define FA_WORKER_ID_SIZE_MAX 255
 #define FA_CREATED_BY_SIZE_MAX 255
 #define FA_RESOURCE_NAME_SIZE_MAX 255
+#define FA_EVENT_VALUE_SIZE_MAX 4096 /* of a value in the event of a change; else its hash */
 #define FA_KEY_SIZE_MAX 512
 #define FA_STATE_SIZE_MAX 1024
 #define FA_INPUT_SIZE_DEFAULT (1024 * 1024) /* input and output; an option changes it */

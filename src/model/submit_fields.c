@@ -31,6 +31,15 @@ static const char *dedupe_word(int value)
     return value == 0 ? "input" : NULL;
 }
 
+static const char *on_duplicate_word(int value)
+{
+#define WORD(name, wire) [FAINA_ON_DUPLICATE_##name] = (wire),
+    static const char *const words[] = {FAINA_ON_DUPLICATE_LIST(WORD)};
+#undef WORD
+
+    return value >= 0 && value < FAINA_ON_DUPLICATE_COUNT ? words[value] : NULL;
+}
+
 /* clang-format off */
 const struct fa_field fa_submit_fields[] = {
     {MEMBER("namespace", TEXT, ns), .flags = FA_FIELD_NAMESPACE, .max = FA_NAMESPACE_SIZE_MAX,
@@ -64,6 +73,14 @@ const struct fa_field fa_submit_fields[] = {
      .doc = "One task per key in a namespace and type: a second submit gets the first task"},
     {MEMBER("dedupe", SWITCH, dedupe_input), .word = dedupe_word,
      .doc = "`input`: the hash of the input is the key"},
+    {MEMBER("keyScope", TEXT, key_scope), .flags = FA_FIELD_KEY_SCOPE, .max = FA_KEY_SIZE_MAX,
+     .schema = "{\"type\":[\"string\",\"number\"]}",
+     .doc = "How long the task keeps its key: `exists` (as long as the task exists, the default), "
+            "`active` (until it has ended), or a duration since its creation"},
+    {MEMBER("onDuplicate", ENUM, on_duplicate), .word = on_duplicate_word,
+     .doc = "When the key belongs to another task: `return` it (the default), `reject` the submit "
+            "(409 `duplicate_key`), or `replace` the input, runAt, priority and metadata of a "
+            "pending task"},
     {LIST("dependsOn", depends_on, depends_on_count), .flags = FA_FIELD_UUID,
      .max = FA_DEPENDS_ON_MAX,
      .doc = "Ids of the tasks that must complete first"},

@@ -3,6 +3,8 @@
 
 #include "json/json.h"
 #include "model/limits.h"
+#include "model/states.h"
+#include "model/times.h"
 
 #include <assert.h>
 
@@ -67,6 +69,43 @@ static const char *end(struct fa_json_writer *w, struct fa_buf *buf, struct fa_a
     text = fa_arena_copy(arena, buf->ptr, buf->len);
     fa_buf_finish(buf);
     return text;
+}
+
+enum faina_code fa_key_scope_parse(const char *text, int64_t *out, struct faina_error *err)
+{
+    int64_t ms = 0;
+
+    if (text == NULL || strcmp(text, "exists") == 0)
+        *out = FA_KEY_SCOPE_EXISTS;
+    else if (strcmp(text, "active") == 0)
+        *out = FA_KEY_SCOPE_ACTIVE;
+    else if (fa_duration_parse(text, "keyScope", &ms, NULL) == FAINA_OK && ms > 0)
+        *out = ms;
+    else
+        return fa_error_field(err, FAINA_INVALID_TASK, "keyScope",
+                              "keyScope is %.60s; it must be \"exists\", \"active\", or a duration "
+                              "such as \"10m\"",
+                              text);
+    return FAINA_OK;
+}
+
+const char *fa_key_scope_text(int64_t scope, struct fa_arena *arena)
+{
+    if (scope == FA_KEY_SCOPE_EXISTS)
+        return "exists";
+    if (scope == FA_KEY_SCOPE_ACTIVE)
+        return "active";
+    return scope % 1000 == 0 ? fa_arena_printf(arena, "%llds", (long long)(scope / 1000))
+                             : fa_arena_printf(arena, "%lldms", (long long)scope);
+}
+
+bool fa_key_scope_holds(int64_t scope, enum faina_status status, int64_t created_us, int64_t now_us)
+{
+    if (scope == FA_KEY_SCOPE_EXISTS)
+        return true;
+    if (scope == FA_KEY_SCOPE_ACTIVE)
+        return !fa_status_is_ended(status);
+    return now_us < created_us + scope * 1000;
 }
 
 const char *fa_failure_json(const struct faina_failure *failure, struct fa_arena *arena)

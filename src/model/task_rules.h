@@ -23,6 +23,20 @@ int64_t fa_lease_us(int64_t lease_ms);
 /* The hash of an input by which `dedupe: input` finds equal ones. NULL is the input null. */
 void fa_input_hash(const char *input, char out[FA_SHA256_HEX_SIZE]);
 
+/* How long a task keeps its key, as it is stored: one of these, or milliseconds since its creation.
+ */
+#define FA_KEY_SCOPE_EXISTS 0
+#define FA_KEY_SCOPE_ACTIVE (-1)
+
+/* "exists", "active" or a duration; NULL is "exists". */
+FA_MUST_CHECK enum faina_code fa_key_scope_parse(const char *text, int64_t *out,
+                                                 struct faina_error *err);
+/* The text of a scope: constant, or in `arena`. */
+const char *fa_key_scope_text(int64_t scope, struct fa_arena *arena);
+/* Whether a task still has its key. */
+bool fa_key_scope_holds(int64_t scope, enum faina_status status, int64_t created_us,
+                        int64_t now_us);
+
 /* The error of a task: {message, kind, detail, retryable}. */
 const char *fa_failure_json(const struct faina_failure *failure, struct fa_arena *arena);
 /* When a failed task is due again, by its failure; 0: by its backoff. */

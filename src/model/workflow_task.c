@@ -10,6 +10,7 @@
 #include "model/id.h"
 #include "model/limits.h"
 #include "model/submit_fields.h"
+#include "model/task_rules.h"
 #include "model/times.h"
 
 #include <assert.h>
@@ -47,6 +48,10 @@ static void check_text(struct fa_workflow_reader *r, const struct fa_field *fiel
     text = fa_workflow_name(r, value, max);
     if (text && (field->flags & FA_FIELD_NAMESPACE))
         check_namespace(r, value, text);
+    if (text && (field->flags & FA_FIELD_KEY_SCOPE) &&
+        fa_key_scope_parse(text, &(int64_t){0}, NULL) != FAINA_OK)
+        fa_workflow_mistake(r, value.raw.ptr, NULL,
+                            " must be \"exists\", \"active\", or a duration such as \"10m\"");
 }
 
 /* An item that holds a path is checked after rendering. */
@@ -96,6 +101,24 @@ static void check_object(struct fa_workflow_reader *r, const struct fa_field *fi
         fa_workflow_mistake(r, value.raw.ptr, NULL, " must be an object");
 }
 
+static void check_word(struct fa_workflow_reader *r, const struct fa_field *field,
+                       struct fa_json value)
+{
+    const char *text = value.type == FA_JSON_STRING ? fa_json_text(value, r->arena) : "";
+    struct fa_buf words;
+
+    fa_buf_init(&words, 200);
+    for (int i = 0; field->word(i) != NULL; i++) {
+        if (strcmp(text, field->word(i)) == 0) {
+            fa_buf_finish(&words);
+            return;
+        }
+        fa_buf_printf(&words, "%s\"%s\"", i > 0 ? ", " : "", field->word(i));
+    }
+    fa_workflow_mistake(r, value.raw.ptr, NULL, " must be one of %s", words.ptr);
+    fa_buf_finish(&words);
+}
+
 static uint32_t check_fields(struct fa_workflow_reader *r, const struct fa_field *fields,
                              struct fa_json object);
 
@@ -136,6 +159,9 @@ static void check_field(struct fa_workflow_reader *r, const struct fa_workflow_m
         if (value.type != FA_JSON_STRING ||
             strcmp(fa_json_text(value, r->arena), field->word(0)) != 0)
             fa_workflow_mistake(r, value.raw.ptr, NULL, " must be \"%s\"", field->word(0));
+        return;
+    case FA_FIELD_ENUM:
+        check_word(r, field, value);
         return;
     case FA_FIELD_TEXTS:
         fa_workflow_elements(r, value, (size_t)field->max, check_item, &field);

@@ -135,6 +135,28 @@ static enum faina_code read_nulls(const struct reader *r, const struct fa_field 
     return FAINA_OK;
 }
 
+/* One of the words of an enum. */
+static enum faina_code read_word(const struct reader *r, const struct fa_field *field,
+                                 struct fa_json value, int *out)
+{
+    const char *text = value.type == FA_JSON_STRING ? fa_json_text(value, r->arena) : "";
+    struct fa_buf words;
+    enum faina_code code;
+
+    fa_buf_init(&words, 200);
+    for (int i = 0; field->word(i) != NULL; i++) {
+        if (strcmp(text, field->word(i)) == 0) {
+            *out = i;
+            fa_buf_finish(&words);
+            return FAINA_OK;
+        }
+        fa_buf_printf(&words, "%s\"%s\"", i > 0 ? ", " : "one of ", field->word(i));
+    }
+    code = refuse(r, field, words.ptr);
+    fa_buf_finish(&words);
+    return code;
+}
+
 static enum faina_code read_members(const struct reader *r, struct fa_json object, char *out);
 
 static enum faina_code read_inner(const struct reader *r, const struct fa_field *field,
@@ -160,6 +182,10 @@ static enum faina_code read_value(const struct reader *r, const struct fa_field 
         return field->read(field, value, r->arena, out, r->err);
     switch (field->type) {
     case FA_FIELD_TEXT:
+        if (value.type == FA_JSON_NUMBER && (field->flags & FA_FIELD_KEY_SCOPE)) { /* seconds */
+            *(const char **)place = fa_arena_copy(r->arena, value.raw.ptr, value.raw.len);
+            return FAINA_OK;
+        }
         if (value.type != FA_JSON_STRING)
             return refuse(r, field, "a string");
         *(const char **)place = fa_json_text(value, r->arena);
@@ -178,6 +204,8 @@ static enum faina_code read_value(const struct reader *r, const struct fa_field 
             return refuse(r, field, fa_arena_printf(r->arena, "\"%s\"", field->word(0)));
         *(bool *)place = true;
         return FAINA_OK;
+    case FA_FIELD_ENUM:
+        return read_word(r, field, value, place);
     case FA_FIELD_INT:
     case FA_FIELD_ATTEMPTS:
     case FA_FIELD_RETRIES:
@@ -211,7 +239,6 @@ static enum faina_code read_value(const struct reader *r, const struct fa_field 
     case FA_FIELD_OWN:
     case FA_FIELD_ID:
     case FA_FIELD_SIZE:
-    case FA_FIELD_ENUM:
     case FA_FIELD_LIST:
         break;
     }

@@ -123,8 +123,12 @@ static enum faina_code refuse_fields(const struct faina_submit *task, struct fai
         const char *field, *why;
     } rules[] = {
         {task->ns != NULL, "namespace", "it is in the schedule's namespace"},
-        {task->idempotency_key != NULL, "idempotencyKey",
-         "the schedule's name and time are its key"},
+        {task->idempotency_key != NULL && task->key_scope == NULL, "idempotencyKey",
+         "the schedule's name and time are its key; a key of its own needs a keyScope"},
+        {task->idempotency_key == NULL && task->key_scope != NULL, "keyScope",
+         "it is about a key: it needs idempotencyKey"},
+        {task->idempotency_key == NULL && task->on_duplicate != FAINA_ON_DUPLICATE_RETURN,
+         "onDuplicate", "it is about a key: it needs idempotencyKey and keyScope"},
         {task->dedupe_input, "dedupe", "the schedule's name and time are its key"},
         {task->run_at_us != 0, "runAt", "the schedule decides when; a delay is possible"},
         {task->depends_on_count > 0, "dependsOn", "what it would wait for ends only once"},

@@ -113,7 +113,8 @@ static bool is_set(const struct fa_shape *shape, const struct fa_field *field, c
     case FA_FIELD_RETRIES:
         return false;
     case FA_FIELD_LIMIT:
-    case FA_FIELD_ENUM:
+    case FA_FIELD_ENUM: /* the first word is the default */
+        return !shape->is_request || *(const int *)place != 0;
     case FA_FIELD_OWN:
         return true;
     }

@@ -178,6 +178,7 @@ static struct faina_submit copy_submit(struct fa_arena *arena, const struct fain
     copy.metadata = fa_arena_strdup(arena, submit->metadata);
     copy.spec = fa_arena_strdup(arena, submit->spec);
     copy.idempotency_key = fa_arena_strdup(arena, submit->idempotency_key);
+    copy.key_scope = fa_arena_strdup(arena, submit->key_scope);
     copy.team_id = fa_arena_strdup(arena, submit->team_id);
     copy.created_by = fa_arena_strdup(arena, submit->created_by);
     copy.depends_on = fa_arena_strs(arena, submit->depends_on, submit->depends_on_count);

@@ -92,6 +92,17 @@ static void test_sql_refusals__limits(void **state)
          "retry.factor: retry.factor must be a number from 1 on"},
         {"'a', retry => '{}'", "'a', retry => '{\"steps\": 3}'",
          "retry: retry must be an object of base, factor and max"},
+        {"'a', key => 'k1', key_scope => 'active'", "'a', key => 'k2', key_scope => 'for ever'",
+         "key_scope: key_scope is not a duration: for ever"},
+        {"'a', key => 'k3', key_scope => '1ms'", "'a', key => 'k4', key_scope => '0s'",
+         "key_scope: key_scope must be more than nothing"},
+        {"'a', key_scope => 'exists'", "'a', key_scope => 'active'",
+         "key_scope: key_scope is about a key, and there is none"},
+        {"'a', key => 'k5', on_duplicate => 'reject'",
+         "'a', key => 'k6', on_duplicate => 'replace'",
+         "on_duplicate: on_duplicate replace is not offered in SQL"},
+        {"'a', on_duplicate => 'return'", "'a', on_duplicate => 'reject'",
+         "on_duplicate: on_duplicate is about a key, and there is none"},
         {"'a', dedupe => NULL", "'a', dedupe => 'input'", "dedupe: dedupe is not offered in SQL"},
     };
     struct fa_sql_world *world = *state;

@@ -288,6 +288,36 @@ static void test_sql_submit__rollback_frees_the_key(void **state)
     fa_t_check_sound(t);
 }
 
+/* The scopes of the engine's tasks and of SQL's are the same. */
+static void test_sql_submit__keys_have_scopes(void **state)
+{
+    struct fa_sql_world *world = *state;
+    struct fa_t *t = &world->t;
+    const char *first, *second, *third;
+
+    fa_sql_open(world);
+    first = fa_sql_submit(world, world->one, "'a', key => 'k', key_scope => 'active'");
+    CHECK_STR(fa_t_task(t, first)->key_scope, "active");
+    CHECK_STR(fa_t_submit(t, .type = "a", .idempotency_key = "k"), first);
+    CHECK_STR(fa_sql_submit(world, world->one, "'a', key => 'k'"), first);
+    CHECK_INT(fa_psql_int(world->one, "SELECT count(*) FROM submit_many('[{\"type\": \"a\", "
+                                      "\"idempotencyKey\": \"k\"}]') WHERE existing"),
+              1);
+    fa_t_finish_task(t, first);
+    second = fa_t_submit(t, .type = "a", .idempotency_key = "k", .key_scope = "active");
+    CHECK(strcmp(first, second) != 0, "the first has ended");
+    fa_t_finish_task(t, second);
+    third = fa_sql_submit(world, world->one, "'a', key => 'k', key_scope => '1h'");
+    CHECK(strcmp(third, second) != 0, "the second has ended");
+    CHECK_STR(fa_t_task(t, third)->key_scope, "3600s");
+    CHECK_STR(fa_sql_submit(world, world->one, "'a', key => 'k', on_duplicate => 'return'"), third);
+    fa_psql_exec(world->one,
+                 "DO $$ BEGIN PERFORM submit('a', key => 'k', on_duplicate => 'reject');"
+                 " RAISE 'it was not rejected';"
+                 " EXCEPTION WHEN unique_violation THEN NULL; END $$");
+    fa_t_check_sound(t);
+}
+
 /* Where a transaction keeps its first view of the store, it is told to try again. */
 static void test_sql_submit__a_frozen_view_must_retry(void **state)
 {
@@ -608,7 +638,7 @@ static void test_sql_submit__wakes_who_waits(void **state)
 static void test_sql_submit__applies_twice(void **state)
 {
     struct fa_sql_world *world = *state;
-    const char *path = FA_SOURCE_ROOT "/src/store/db/postgres/migrations/0005_submit.sql";
+    const char *path = FA_SOURCE_ROOT "/src/store/db/postgres/migrations/0023_keys.sql";
     char *text;
     FILE *file;
     size_t len;
@@ -647,6 +677,7 @@ int main(int argc, char **argv)
         TEST(a_list_may_repeat_a_key),
         TEST(second_waits_for_the_first),
         TEST(rollback_frees_the_key),
+        TEST(keys_have_scopes),
         TEST(a_frozen_view_must_retry),
         TEST(an_open_transaction_blocks_nobody),
         TEST(goes_with_its_transaction),

@@ -144,6 +144,12 @@ static void apply_defaults(const struct bulk *bulk, struct faina_submit *submit)
     }
     if (!submit->idempotency_key)
         submit->dedupe_input |= defaults->dedupe_input;
+    if (submit->idempotency_key || submit->dedupe_input) {
+        if (!submit->key_scope)
+            submit->key_scope = defaults->key_scope;
+        if (submit->on_duplicate == FAINA_ON_DUPLICATE_RETURN)
+            submit->on_duplicate = defaults->on_duplicate;
+    }
     if (!submit->metadata)
         submit->metadata = defaults->metadata;
     if (!submit->spec)

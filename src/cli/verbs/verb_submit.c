@@ -27,6 +27,24 @@ static int read_attempts(struct fa_cli *cli, struct faina_submit *submit)
 }
 
 /* Reads all flags except --wait and --bulk. */
+static int read_on_duplicate(struct fa_cli *cli, enum faina_on_duplicate *out)
+{
+#define WORD(name, wire) wire,
+    static const char *const words[] = {FAINA_ON_DUPLICATE_LIST(WORD)};
+#undef WORD
+    const char *text = fa_flag(cli, "on-duplicate");
+
+    for (size_t i = 0; text != NULL && i < FA_COUNT(words); i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *out = (enum faina_on_duplicate)i;
+            return FA_EXIT_OK;
+        }
+    }
+    return text == NULL
+               ? FA_EXIT_OK
+               : fa_cli_usage(cli, "--on-duplicate is return, reject or replace, not %s", text);
+}
+
 static int read_flags(struct fa_cli *cli, struct faina_submit *submit)
 {
     int64_t priority = 0;
@@ -36,6 +54,8 @@ static int read_flags(struct fa_cli *cli, struct faina_submit *submit)
         code = read_attempts(cli, submit);
     if (code == FA_EXIT_OK)
         code = fa_flag_retry(cli, &submit->retry);
+    if (code == FA_EXIT_OK)
+        code = read_on_duplicate(cli, &submit->on_duplicate);
     if (code == FA_EXIT_OK)
         code = fa_flag_duration(cli, "delay", &submit->delay_ms);
     if (code == FA_EXIT_OK)
@@ -55,6 +75,7 @@ static int read_flags(struct fa_cli *cli, struct faina_submit *submit)
     submit->name = fa_flag(cli, "name");
     submit->idempotency_key = fa_flag(cli, "key");
     submit->dedupe_input = fa_flag_is_given(cli, "dedupe");
+    submit->key_scope = fa_flag(cli, "key-scope");
     submit->team_id = fa_flag(cli, "team");
     submit->created_by = fa_flag(cli, "created-by");
     code = fa_flag_names(cli, "resource", &submit->resources, &submit->resource_count);

@@ -120,6 +120,8 @@ struct fa_plan {
     const char *ns, *type;
     struct fa_lane *lane;
     struct fa_row *existing; /* the task that already has the key */
+    struct fa_row *loses;    /* the task that had the key, and whose scope is over */
+    int64_t key_scope;       /* model/task_rules.h */
     struct fa_key key;       /* its hash is 0: no key */
     char input_hash[65];     /* "" unless dedupe_input */
     struct fa_row **needs;
@@ -136,6 +138,18 @@ FA_MUST_CHECK enum faina_code fa_plan_make(struct fa_unit *unit, const struct fa
                                            struct fa_plan *out, struct faina_error *err);
 /* Creates the task. Not for a plan with `existing` or is_duplicate. */
 struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *plan);
+/* Whether fa_plan_replace changes the task. */
+bool fa_plan_replaces(const struct fa_plan *plan);
+/* For a plan with `existing`: `onDuplicate: replace` changes a pending task; else nothing happens
+ * (duplicate.c). */
+FA_MUST_CHECK enum faina_code fa_plan_replace(struct fa_unit *unit, const struct fa_plan *plan,
+                                              struct faina_error *err);
+/* Whether the caller of a submit may replace the task: a token that can cancel only its own tasks
+ * can replace only these. */
+FA_MUST_CHECK enum faina_code fa_permit_replace(struct fa_unit *unit, struct fa_op *op,
+                                                const struct fa_row *row);
+/* DUPLICATE_KEY: the key of `existing` is taken, and the submit is to be rejected. */
+enum faina_code fa_plan_reject(const struct fa_plan *plan, struct faina_error *err);
 /* INVALID_TASK: a planned subtask would wait for its parent or another ancestor
  * (dependency_cycle.c). */
 FA_MUST_CHECK enum faina_code fa_check_dependency_cycle(struct fa_unit *unit,

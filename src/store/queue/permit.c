@@ -71,14 +71,12 @@ static enum faina_code permit_task(struct fa_unit *unit, struct fa_op *op)
 }
 
 /* The task must have been submitted with the caller's token. */
-static enum faina_code permit_own(struct fa_unit *unit, struct fa_op *op)
+static enum faina_code permit_own_row(struct fa_unit *unit, struct fa_op *op,
+                                      const struct fa_row *row)
 {
-    struct fa_row *row = NULL;
     int64_t submitter = 0;
-    enum faina_code code = fa_unit_find_any(unit, op->id, &row, &op->error);
+    enum faina_code code = FAINA_OK;
 
-    if (code != FAINA_OK)
-        return code;
     if (row->is_new) {
         submitter = row->submitter;
     } else {
@@ -91,8 +89,21 @@ static enum faina_code permit_own(struct fa_unit *unit, struct fa_op *op)
         code = fa_error_set(&op->error, FAINA_FORBIDDEN,
                             "the token may %s only what it has submitted itself; for other tasks "
                             "it needs the scope \"operate\"",
-                            fa_op_name(op->kind));
+                            op->kind == FA_OP_SUBMIT ? "replace" : fa_op_name(op->kind));
     return code;
+}
+
+static enum faina_code permit_own(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = fa_unit_find_any(unit, op->id, &row, &op->error);
+
+    return code == FAINA_OK ? permit_own_row(unit, op, row) : code;
+}
+
+enum faina_code fa_permit_replace(struct fa_unit *unit, struct fa_op *op, const struct fa_row *row)
+{
+    return fa_access_submitter(op->grant) == 0 ? FAINA_OK : permit_own_row(unit, op, row);
 }
 
 enum faina_code fa_permit(struct fa_unit *unit, struct fa_op *op)

@@ -126,8 +126,8 @@ static int by_position(const void *a, const void *b)
 
     if (x->lane != y->lane)
         return x->lane->id < y->lane->id ? -1 : 1;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
+    if (fa_row_written_rank(x) != fa_row_written_rank(y))
+        return fa_row_written_rank(x) < fa_row_written_rank(y) ? -1 : 1;
     return (x->id.key > y->id.key) - (x->id.key < y->id.key);
 }
 
@@ -237,7 +237,7 @@ static size_t take_out(struct change *change, const struct run *run, struct fa_r
     for (size_t i = 0; i < run->count; i++) {
         if (taken == count || rows[taken]->id.key != run->keys[i])
             continue;
-        if (rows[taken]->lane->id != run->lane || rows[taken]->rank != run->rank)
+        if (rows[taken]->lane->id != run->lane || fa_row_written_rank(rows[taken]) != run->rank)
             break;
         add_kept(change, run, from, i);
         from = i + 1;
@@ -252,11 +252,12 @@ static enum faina_code remove_from_run(struct change *change, struct fa_row *con
                                        size_t count, size_t *taken, struct faina_error *err)
 {
     struct run *run = &change->removed[change->removed_count];
-    struct fa_value position[] = {fa_value_int(rows[0]->lane->id), fa_value_int(rows[0]->rank),
+    struct fa_value position[] = {fa_value_int(rows[0]->lane->id),
+                                  fa_value_int(fa_row_written_rank(rows[0])),
                                   fa_value_int(rows[0]->id.key)};
     enum faina_code code;
 
-    *run = (struct run){.lane = rows[0]->lane->id, .rank = rows[0]->rank};
+    *run = (struct run){.lane = rows[0]->lane->id, .rank = fa_row_written_rank(rows[0])};
     code = fa_db_one(change->unit->source.db, FA_SQL_READY_GET, position, 3, sink_run, change, err);
     if (code != FAINA_OK)
         return code;
@@ -266,6 +267,15 @@ static enum faina_code remove_from_run(struct change *change, struct fa_row *con
                              "it is not in the row of table ready that should hold it", err);
     change->removed_count++;
     return FAINA_OK;
+}
+
+/* The row of a task that is alone in it, where it is stored. */
+static struct run stored_run_of(const struct fa_row *row)
+{
+    struct run run = run_of(row);
+
+    run.rank = fa_row_written_rank(row);
+    return run;
 }
 
 enum faina_code fa_runs_remove(struct fa_unit *unit, struct fa_row **rows, size_t count,
@@ -281,7 +291,7 @@ enum faina_code fa_runs_remove(struct fa_unit *unit, struct fa_row **rows, size_
         if (rows[i]->is_in_run)
             code = remove_from_run(&change, rows + i, count - i, &taken, err);
         else
-            change.removed[change.removed_count++] = run_of(rows[i]);
+            change.removed[change.removed_count++] = stored_run_of(rows[i]);
     }
     if (code == FAINA_OK)
         code = delete_runs(unit, change.removed, change.removed_count, err);

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "json/json.h"
 #include "model/limits.h"
+#include "model/task_rules.h"
 #include "service/access.h"
 
 #include <assert.h>
@@ -100,11 +101,31 @@ struct fa_key fa_work_hash(struct fa_bytes type, struct fa_bytes input)
     return key;
 }
 
+/* A task loses its key to the next submit with it, once its scope is over. */
+static enum faina_code apply_scope(struct fa_unit *unit, struct fa_plan *plan,
+                                   struct faina_error *err)
+{
+    const struct fa_row *row = plan->existing;
+
+    if (row == NULL)
+        return FAINA_OK;
+    if (!fa_key_scope_holds(row->key_scope, row->status, row->created_us, unit->now_us)) {
+        plan->loses = plan->existing;
+        plan->existing = NULL;
+        return FAINA_OK;
+    }
+    return plan->submit->on_duplicate == FAINA_ON_DUPLICATE_REJECT ? fa_plan_reject(plan, err)
+                                                                   : FAINA_OK;
+}
+
 static enum faina_code find_existing(struct fa_unit *unit, struct fa_plan *plan,
                                      struct faina_error *err)
 {
     const struct faina_submit *submit = plan->submit;
+    enum faina_code code = fa_key_scope_parse(submit->key_scope, &plan->key_scope, err);
 
+    if (code != FAINA_OK)
+        return code;
     if (submit->idempotency_key != NULL) {
         plan->key = fa_key_hash(plan->ns, plan->type, submit->idempotency_key);
         return fa_unit_find_key(unit, plan->key.hash, has_this_key, plan, &plan->existing, err);
@@ -187,7 +208,7 @@ static enum faina_code check_team(struct fa_unit *unit, const struct faina_submi
 static enum faina_code check_child(const struct faina_submit *submit, const struct fa_row *parent,
                                    struct faina_error *err)
 {
-    if (submit->idempotency_key != NULL || submit->dedupe_input)
+    if (submit->idempotency_key != NULL || submit->dedupe_input || submit->key_scope != NULL)
         return fa_error_field(
             err, FAINA_INVALID_TASK, "idempotencyKey",
             "a subtask has no key of its own: its name among its siblings is one");
@@ -218,6 +239,8 @@ enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *su
             code = fa_children_find(siblings, child, &out->existing, &out->is_duplicate, err);
     } else {
         code = find_existing(unit, out, err);
+        if (code == FAINA_OK)
+            code = apply_scope(unit, out, err);
     }
     if (code != FAINA_OK || out->existing != NULL)
         return code;
@@ -286,6 +309,7 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
     row->first_metadata = submit->metadata;
     row->spec = submit->spec;
     row->key = submit->idempotency_key;
+    row->key_scope = plan->key_scope;
     if (submit->team_id != NULL)
         row->team = lower_case_id(unit, submit->team_id);
     row->created_by = submit->created_by;
@@ -304,7 +328,9 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
     if (plan->need_count > 0)
         link_needs(unit, plan, row);
     set_times(unit, row, submit);
-    if (plan->key.hash != 0)
+    if (plan->loses != NULL)
+        fa_unit_move_key(unit, plan->key, plan->loses, row);
+    else if (plan->key.hash != 0)
         fa_unit_take_key(unit, plan->key, row);
     fa_unit_touch(unit, row);
     fa_lane_count(row->lane, -1, (int)row->status);
@@ -324,6 +350,10 @@ enum faina_code fa_do_submit(struct fa_unit *unit, struct fa_op *op)
         row = plan.existing;
         op->existing = true;
         code = fa_row_load_payload(&unit->source, row, &unit->arena, &op->error);
+        if (code == FAINA_OK && fa_plan_replaces(&plan))
+            code = fa_permit_replace(unit, op, row);
+        if (code == FAINA_OK)
+            code = fa_plan_replace(unit, &plan, &op->error);
         if (code != FAINA_OK)
             return code;
         op->input_mismatch = !fa_json_same(fa_str(row->input ? row->input : "null"),

@@ -349,6 +349,8 @@ enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row, str
     out->error = lend_or_copy(row->error, arena, lend);
     out->idempotency_key = lend_or_copy(row->key, arena, lend);
     out->input_hash = lend_or_copy(row->input_hash, arena, lend);
+    if (row->key_scope != FA_KEY_SCOPE_EXISTS)
+        out->key_scope = fa_key_scope_text(row->key_scope, arena);
     if (fa_status_is_held(row->status)) /* the row of an ended task keeps it for its events */
         out->worker_id = lend_or_copy(row->worker, arena, lend);
     out->created_by = lend_or_copy(row->created_by, arena, lend);

@@ -63,6 +63,7 @@ static void bind_task(void *ctx, size_t n, struct fa_value *v)
         v[19] = (struct fa_value){.kind = FA_REAL, .d = row->retry.factor};
     v[20] = fa_value_int_or_null(row->retry.max_ms);
     v[21] = fa_value_int_or_null(row->submitter);
+    v[22] = fa_value_int_or_null(row->key_scope);
 }
 
 static void bind_plain_task(void *ctx, size_t n, struct fa_value *v)
@@ -105,6 +106,26 @@ static void bind_ready_key(void *ctx, size_t n, struct fa_value *v)
     v[0] = fa_value_int(row->lane->id);
     v[1] = fa_value_int(row->rank);
     v[2] = fa_value_int(row->id.key);
+}
+
+/* The position of the row that is stored. */
+static void bind_stored_key(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct fa_row *row = ((struct fa_row **)ctx)[n];
+
+    bind_ready_key(ctx, n, v);
+    v[1] = fa_value_int(fa_row_written_rank(row));
+}
+
+static void bind_replaced(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct fa_row *row = ((struct fa_row **)ctx)[n];
+
+    v[0] = fa_value_int(row->id.key);
+    v[1] = fa_value_int(row->rank);
+    v[2] = fa_value_int_or_null(row->run_at_us);
+    v[3] = fa_value_text(row->input);
+    v[4] = fa_value_text(row->first_metadata);
 }
 
 static void bind_ready(void *ctx, size_t n, struct fa_value *v)
@@ -234,6 +255,7 @@ enum move {
     LEAVE_HELD,
     LEAVE_PARKED,
     LEAVE_ENDED,
+    REPLACE_TASK,
     ENTER_READY,
     ENTER_READY_NEW,
     ENTER_HELD,
@@ -254,13 +276,14 @@ static const struct {
     size_t param_count;
     fa_db_bind_fn *bind;
 } moves[MOVE_COUNT] = {
-    [INSERT_TASK] = {FA_SQL_TASK_INSERT, 22, bind_task},
+    [INSERT_TASK] = {FA_SQL_TASK_INSERT, 23, bind_task},
     [INSERT_PLAIN_TASK] = {FA_SQL_TASK_INSERT_PLAIN, 10, bind_plain_task},
     [INSERT_ORIGIN] = {FA_SQL_ORIGIN_INSERT, 6, bind_origin},
-    [LEAVE_READY] = {FA_SQL_READY_DELETE, 3, bind_ready_key},
+    [LEAVE_READY] = {FA_SQL_READY_DELETE, 3, bind_stored_key},
     [LEAVE_HELD] = {FA_SQL_HELD_DELETE, 1, bind_key},
     [LEAVE_PARKED] = {FA_SQL_PARKED_DELETE, 1, bind_key},
     [LEAVE_ENDED] = {FA_SQL_ENDED_DELETE, 1, bind_key},
+    [REPLACE_TASK] = {FA_SQL_TASK_REPLACE, 5, bind_replaced},
     [ENTER_READY] = {FA_SQL_READY_INSERT, 15, bind_ready},
     [ENTER_READY_NEW] = {FA_SQL_READY_INSERT_NEW, 3, bind_ready_key},
     [ENTER_HELD] = {FA_SQL_HELD_INSERT, 18, bind_held},
@@ -299,6 +322,8 @@ static unsigned moves_of(const struct fa_row *row, enum fa_state_table to, bool 
 
     if (row->is_new)
         set |= fa_row_is_plain(row) ? 1u << INSERT_PLAIN_TASK : 1u << INSERT_TASK;
+    if (row->is_replaced && !row->is_new)
+        set |= 1u << REPLACE_TASK;
     if (row->is_new && row->origin != NULL)
         set |= 1u << INSERT_ORIGIN;
     /* Rows of `ready` are replaced: the table has no key besides its order. The others are updated
@@ -345,6 +370,7 @@ static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_state_table
     row->has_left = false;
     row->is_new = false;
     row->is_changed = false;
+    row->is_replaced = false;
     row->is_dirty = false;
 }
 
@@ -363,6 +389,19 @@ static enum faina_code enter_in_runs(struct fa_unit *unit, const unsigned *sets,
     return fa_runs_insert(unit, group, n, err);
 }
 
+/* A task that has got another priority may be between the tasks of a run (runs.h, N2). */
+static enum faina_code split_runs(struct fa_unit *unit, struct fa_row *const *rows, size_t count,
+                                  struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
+        if (fa_row_written_rank(rows[i]) != rows[i]->rank)
+            code = fa_runs_split(unit, rows[i]->lane, rows[i], err);
+    }
+    return code;
+}
+
 /* Makes one kind of change, for all rows that have it in their sets. */
 static enum faina_code make_move(struct fa_unit *unit, enum move move, const unsigned *sets,
                                  struct fa_row **group, struct faina_error *err)
@@ -372,6 +411,7 @@ static enum faina_code make_move(struct fa_unit *unit, enum move move, const uns
                               .bind = moves[move].bind,
                               .bind_ctx = group};
     bool has_runs = fa_db_has(unit->source.db, FA_DB_ROW_RUNS);
+    enum faina_code code = FAINA_OK;
 
     if (has_runs && move == ENTER_READY_NEW)
         return enter_in_runs(unit, sets, group, err);
@@ -381,7 +421,9 @@ static enum faina_code make_move(struct fa_unit *unit, enum move move, const uns
     }
     if (has_runs && move == LEAVE_READY)
         return fa_runs_remove(unit, group, call.rows, err);
-    return fa_db_run(unit->source.db, &call, err);
+    if (move == REPLACE_TASK)
+        code = split_runs(unit, group, call.rows, err);
+    return code == FAINA_OK ? fa_db_run(unit->source.db, &call, err) : code;
 }
 
 static enum faina_code flush_rows(struct fa_unit *unit, struct faina_error *err)

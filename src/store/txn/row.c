@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 /* How many columns each reader below uses, where one statement has the columns of several. */
-#define TASK_COLUMNS 18
+#define TASK_COLUMNS 19
 #define READY_COLUMNS 13
 #define ENDED_COLUMNS 15
 
@@ -57,17 +57,17 @@ int64_t fa_row_lease_us(const struct fa_row *row)
 
 bool fa_row_is_plain(const struct fa_row *row)
 {
-    return row->run_at_us == 0 && row->first_metadata == NULL && row->spec == NULL &&
-           row->input_hash == NULL && row->parent == 0 && row->team == NULL &&
+    return row->run_at_us == 0 && row->key_scope == 0 && row->first_metadata == NULL &&
+           row->spec == NULL && row->input_hash == NULL && row->parent == 0 && row->team == NULL &&
            row->created_by == NULL && row->retry.base_ms == 0 && row->retry.factor == 0 &&
            row->retry.max_ms == 0;
 }
 
 /* What the columns of the statements must hold (R4). */
 static const struct fa_form task_form = {
-    "task", "kilrtnTXXXKXNXXMdM",
+    "task", "kilrtnTXXXKXNXXMdMW",
     "id tail lane rank created_us max_attempts run_at_us name key input_hash parent child depth "
-    "team created_by retry_base_ms retry_factor retry_max_ms"};
+    "team created_by retry_base_ms retry_factor retry_max_ms key_scope"};
 static const struct fa_form ready_form = {
     "ready", "NNNNGXTTTJJT",
     "version fence attempts flags progress state updated_us claimed_us started_us error metadata "
@@ -185,6 +185,7 @@ static void read_task(const struct fa_value *c, struct fa_arena *arena, struct f
     row->retry.base_ms = fa_value_as_int(&c[15]);
     row->retry.factor = c[16].kind == FA_REAL ? c[16].d : (double)fa_value_as_int(&c[16]);
     row->retry.max_ms = fa_value_as_int(&c[17]);
+    row->key_scope = fa_value_as_int(&c[18]);
     if (row->parent == row->id.key && row->damage == NULL)
         row->damage = "it is its own parent";
 }

@@ -68,11 +68,12 @@ struct fa_row {
     struct fa_lane *lane;
     int64_t rank; /* minus the priority */
 
-    /* Table `task`; never changes. */
+    /* Table `task`. */
     bool has_task, has_payload;
     int64_t created_us, max_attempts, run_at_us;
     const char *input, *first_metadata, *spec; /* with has_payload */
     const char *name, *key, *input_hash;
+    int64_t key_scope;   /* how long it keeps its key (model/task_rules.h) */
     int64_t parent;      /* 0: none */
     int64_t parent_tail; /* the rest of its id, with has_parent_tail; -1: it was purged */
     bool has_parent_tail;
@@ -98,16 +99,23 @@ struct fa_row {
 
     /* Used by the unit. */
     bool is_dirty, is_new, is_purged;
-    bool is_changed;  /* its version has changed since it was written */
-    bool is_in_run;   /* its row in `ready` is or was one for several tasks (runs.h) */
-    bool has_left;    /* it was reopened: its row in `ended` is of an earlier end */
-    bool is_counted;  /* its end has been reported (commit_counts.h) */
-    int64_t noted_us; /* time of the last event that did not change the task */
+    bool is_changed;      /* its version has changed since it was written */
+    bool is_replaced;     /* columns of `task` have changed (duplicate.c) */
+    bool is_in_run;       /* its row in `ready` is or was one for several tasks (runs.h) */
+    bool has_left;        /* it was reopened: its row in `ended` is of an earlier end */
+    bool is_counted;      /* its end has been reported (commit_counts.h) */
+    int64_t noted_us;     /* time of the last event that did not change the task */
+    int64_t written_rank; /* `rank` as it is in the tables, when is_replaced */
     struct fa_row *next_in_bucket;
 };
 
 /* The length of its lease, for a renewal that gives none. */
 int64_t fa_row_lease_us(const struct fa_row *row);
+/* `rank` as the tables have it. */
+static inline int64_t fa_row_written_rank(const struct fa_row *row)
+{
+    return row->is_replaced ? row->written_rank : row->rank;
+}
 /* Whether its submit has no more than a type, a priority, an input, a key and a name. */
 bool fa_row_is_plain(const struct fa_row *row);
 

@@ -68,6 +68,8 @@ static bool fits(char kind, const struct fa_value *value)
         return is_int(value, 0, INT64_MAX / 2);
     case 'w': /* the size of a pool; -1: the node runs no tasks */
         return is_int(value, -1, INT64_MAX / 2);
+    case 'W':
+        return is_null || is_int(value, -1, INT64_MAX / 2);
     case 'N':
         return is_null || is_int(value, 0, INT64_MAX / 2);
     case 'm':

@@ -22,7 +22,7 @@
  *   i  rest of a task's id        r  rank
  *   l  id of a lane
  *   n  not negative              N  the same, or null
- *   w  not negative, or -1
+ *   w  not negative, or -1       W  the same, or null
  *   m  duration in milliseconds   M  the same, or null
  *   t  time in microseconds      T  the same, or null
  *   g  progress, 0 to 100        G  the same, or null

@@ -560,6 +560,22 @@ void fa_unit_take_key(struct fa_unit *unit, struct fa_key key, struct fa_row *ro
     fa_unit_link(unit, FA_LINK_KEY, key.hash, row->id.key, key.more);
 }
 
+void fa_unit_move_key(struct fa_unit *unit, struct fa_key key, const struct fa_row *from,
+                      struct fa_row *to)
+{
+    size_t mask = unit->key_size - 1, at = (size_t)key.hash & mask;
+
+    fa_unit_link(unit, FA_UNLINK_KEY, key.hash, from->id.key, key.more);
+    for (; unit->key_size > 0 && unit->keys[at].row != NULL; at = (at + 1) & mask) {
+        if (unit->keys[at].hash == key.hash && unit->keys[at].row == from) {
+            unit->keys[at].row = to;
+            fa_unit_link(unit, FA_LINK_KEY, key.hash, to->id.key, key.more);
+            return;
+        }
+    }
+    fa_unit_take_key(unit, key, to);
+}
+
 static bool has_key(const struct fa_row *row, fa_unit_key_fn *is_it, const void *ctx)
 {
     return !row->is_purged && row->deleted_us == 0 && is_it(row, ctx);

@@ -266,6 +266,9 @@ FA_MUST_CHECK enum faina_code fa_unit_find_key(struct fa_unit *unit, int64_t has
 struct fa_row *fa_unit_cached_key(struct fa_unit *unit, int64_t hash, fa_unit_key_fn *is_it,
                                   const void *ctx);
 void fa_unit_take_key(struct fa_unit *unit, struct fa_key key, struct fa_row *row);
+/* The key belongs to another task from now on. */
+void fa_unit_move_key(struct fa_unit *unit, struct fa_key key, const struct fa_row *from,
+                      struct fa_row *to);
 
 /* Rows of the link tables. */
 enum fa_link { FA_LINK_KEY, FA_UNLINK_KEY, FA_LINK_DEP, FA_LINK_HOLD, FA_UNLINK_HOLD };

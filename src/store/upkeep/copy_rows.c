@@ -31,7 +31,7 @@ const struct fa_copy_table fa_copy_tables[] = {
     ONE_PAGE("workflow", COPY_WORKFLOW, COPY_WORKFLOW_PUT, 6),
     ONE_PAGE("join_state", COPY_JOIN, COPY_JOIN_PUT, 11),
     PAGED("tally", COPY_TALLY, TALLY_ADD, 3, 0, 0, FA_COPY_LANES),
-    PAGED("task", COPY_TASK, TASK_INSERT, 22, 1, 2, FA_COPY_LANES),
+    PAGED("task", COPY_TASK, TASK_INSERT, 23, 1, 2, FA_COPY_LANES),
     PAGED("ready", COPY_READY, READY_INSERT, 15, 3, 0, FA_COPY_LANES),
     PAGED("held", COPY_HELD, HELD_INSERT, 18, 1, 2, FA_COPY_LANES),
     PAGED("parked", COPY_PARKED, PARKED_INSERT, 17, 1, 1, FA_COPY_LANES),

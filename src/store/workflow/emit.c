@@ -97,9 +97,12 @@ static enum faina_code make_task(struct fa_unit *unit, const struct maker *maker
     if (row == NULL) {
         row = fa_plan_carry_out(unit, &plan);
         note_origin(unit, maker, row);
+    } else {
+        code = fa_plan_replace(unit, &plan, err);
     }
-    add_task(unit, result, row);
-    return FAINA_OK;
+    if (code == FAINA_OK)
+        add_task(unit, result, row);
+    return code;
 }
 
 struct fa_evaluation *fa_emit_budget(const struct fa_unit *unit, struct fa_emit_result *result)

@@ -456,7 +456,9 @@ static enum faina_code find_before(struct fa_unit *unit, const struct fa_cron_jo
     if (job->last_us == 0)
         return FAINA_OK;
     code = fa_cron_task(job, &unit->arena, submit, err);
-    submit->idempotency_key = key_of(unit, job->name, job->last_us);
+    submit->on_duplicate = FAINA_ON_DUPLICATE_RETURN;
+    if (submit->idempotency_key == NULL)
+        submit->idempotency_key = key_of(unit, job->name, job->last_us);
     if (code == FAINA_OK)
         code = fa_plan_make(unit, submit, NULL, NULL, &plan, err);
     if (code != FAINA_OK || plan.existing == NULL)
@@ -503,12 +505,18 @@ static enum faina_code plan_tasks(struct fa_unit *unit, struct firing *firing,
     struct faina_submit pattern = {0}, *submits;
     enum faina_code code = fa_cron_task(firing->job, &unit->arena, &pattern, err);
 
+    if (pattern.idempotency_key != NULL) { /* one key: only the last time can make a task */
+        firing->times[0] = firing->times[firing->count - 1];
+        firing->count = 1;
+    }
     submits = fa_arena_zero(&unit->arena, firing->count, sizeof(*submits));
     firing->plans = fa_arena_zero(&unit->arena, firing->count, sizeof(*firing->plans));
     for (size_t i = 0; code == FAINA_OK && i < firing->count; i++) {
         submits[i] = pattern;
-        submits[i].idempotency_key = key_of(unit, firing->job->name, firing->times[i]);
-        submits[i].delay_ms += jitter_of(firing->job, submits[i].idempotency_key);
+        if (submits[i].idempotency_key == NULL)
+            submits[i].idempotency_key = key_of(unit, firing->job->name, firing->times[i]);
+        submits[i].delay_ms +=
+            jitter_of(firing->job, key_of(unit, firing->job->name, firing->times[i]));
         code = fa_plan_make(unit, &submits[i], NULL, NULL, &firing->plans[i], err);
     }
     return code;
@@ -578,6 +586,8 @@ static enum faina_code fire(struct fa_unit *unit, struct firing *firing, struct 
     for (size_t i = 0; code == FAINA_OK && i < firing->count; i++)
         if (firing->plans[i].existing == NULL)
             fa_plan_carry_out(unit, &firing->plans[i]);
+        else
+            code = fa_plan_replace(unit, &firing->plans[i], err);
     return code;
 }
 

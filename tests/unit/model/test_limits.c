@@ -24,6 +24,7 @@ static const struct {
     ROW(FA_CREATED_BY_SIZE_MAX, "`createdBy`", BYTES),
     ROW(FA_RESOURCE_NAME_SIZE_MAX, "name of a resource", BYTES),
     ROW(FA_KEY_SIZE_MAX, "`idempotencyKey`", BYTES),
+    ROW(FA_EVENT_VALUE_SIZE_MAX, "a value in the event `replaced`; a larger one is a hash", BYTES),
     ROW(FA_STATE_SIZE_MAX, "`state`", BYTES),
     ROW(FA_INPUT_SIZE_DEFAULT, "`input` and `output`, unless set otherwise", BYTES),
     ROW(FA_INPUT_SIZE_CEILING, "`input` and `output`, however set", BYTES),
