@@ -292,6 +292,7 @@ ROUTES = {
     "GET ./readyz": (None, plain("./readyz"), 200, ANY),
     "GET ./openapi.json": (None, plain("./openapi.json"), 200, ANY),
     "GET ./": (None, plain("./"), 200, ANY),
+    "GET ./assets/{name}": (None, plain("./assets/icon.svg"), 200, ANY),
 }
 
 

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """Resources, teams, lanes, counts, tokens, and what a server says about itself."""
+import gzip
 import re
 import time
 
 from helper_server import API, NO_ID, equal, is_true, run, wait_until
+
+POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+          "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
 
 
 def test_resources(place):
@@ -203,19 +207,29 @@ def test_a_page_for_people(place):
     is_true(text.headers["Content-Type"].startswith("text/plain"), text)
     page = server("GET", "./", status=200, Accept="text/html,application/xhtml+xml,*/*;q=0.8")
     is_true(page.headers["Content-Type"].startswith("text/html"), page)
-    is_true("default-src 'none'" in page.headers["Content-Security-Policy"])
-    paths = server("GET", "./openapi.json", status=200).json()["paths"]
-    for path in paths:
-        is_true(path in page.body.decode(), path)
-    links = re.findall('href="([^"]*)"', page.body.decode())
-    is_true(len(links) > 10, links)
+    is_true(POLICY == page.headers["Content-Security-Policy"], page.headers)
+    equal(page.headers["Cache-Control"], "no-cache")
+    equal(server("GET", "./", status=304, Accept="text/html",
+                 If_None_Match=page.headers["ETag"]).body, b"")
+    links = re.findall('(?:href|src)="([^"]*)"', page.body.decode())
+    is_true(len(links) > 2, links)
     for link in links:
-        server("GET", "./" + link.lstrip("/"), status=200)
+        is_true(link.startswith("assets/"), link)  # relative: it works below a path of a proxy
+        plain = server("GET", "./" + link, status=200)
+        small = server("GET", "./" + link, status=200, Accept_Encoding="br, gzip")
+        equal(small.headers["Content-Encoding"], "gzip")
+        equal(gzip.decompress(small.body), plain.body, link)
+        equal(plain.headers["ETag"], small.headers["ETag"])
+        hashed = re.search(r"-[0-9A-Z]{8}\.", link)
+        equal("immutable" in plain.headers["Cache-Control"], bool(hashed), link)
+    for name in ("index.html", "nope.js", "..%2Findex.html"):
+        equal(server("GET", "./assets/" + name, status=404).code(), "not_found")
 
 
 def test_no_page_for_people(place):
     server = place.serve("--no-ui")
     equal(server("GET", "./", status=404).code(), "not_found")
+    equal(server("GET", "./assets/icon.svg", status=404).code(), "not_found")
     server("GET", "./healthz", status=200)
 
 

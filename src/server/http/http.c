@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#define ZLIB_CONST /* inflate reads what is constant */
 #include <zlib.h>
 
 #define GZIP_SIZE_MIN 2048
@@ -100,10 +101,11 @@ static void put_header(struct fa_buf *out, const char *name, const char *value)
 }
 
 /* Headers of every response. */
-static void put_common(struct fa_buf *out, const char *id)
+static void put_common(struct fa_buf *out, const char *id, bool may_be_kept)
 {
     put_header(out, "X-Request-Id", id);
-    put_header(out, "Cache-Control", "no-store");
+    if (!may_be_kept)
+        put_header(out, "Cache-Control", "no-store");
     put_header(out, "X-Content-Type-Options", "nosniff");
 }
 
@@ -128,7 +130,7 @@ void fa_http_write_refusal(struct fa_server *server, int status, const char *mes
     put_header(out, "Content-Type", "application/problem+json");
     if (status == 429 || status == 503)
         put_header(out, "Retry-After", FA_RETRY_AFTER_SECONDS);
-    put_common(out, id);
+    put_common(out, id, false);
     fa_buf_printf(out, "Content-Length: %zu\r\n\r\n", text.len);
     fa_buf_add(out, text.ptr, text.len);
     fa_buf_finish(&text);
@@ -191,6 +193,48 @@ static bool compress_out(struct fa_request *req)
     fa_buf_finish(&req->out);
     req->out = compressed;
     return true;
+}
+
+/* Decompresses into req->out. False: the bytes are not what was compressed. */
+static bool expand_out(struct fa_request *req, struct fa_bytes gzip, size_t size)
+{
+    z_stream z = {0};
+    int rc;
+
+    if (inflateInit2(&z, 15 + 16) != Z_OK)
+        return false;
+    fa_buf_finish(&req->out);
+    fa_buf_init(&req->out, FA_RESPONSE_SIZE_MAX);
+    req->out.size = size + 1;
+    req->out.ptr = fa_alloc(req->out.size);
+    z.next_in = (const unsigned char *)gzip.ptr;
+    z.avail_in = (unsigned)gzip.len;
+    z.next_out = (unsigned char *)req->out.ptr;
+    z.avail_out = (unsigned)size;
+    rc = inflate(&z, Z_FINISH);
+    req->out.len = z.total_out;
+    req->out.ptr[req->out.len] = '\0';
+    inflateEnd(&z);
+    return rc == Z_STREAM_END && req->out.len == size;
+}
+
+void fa_respond_gzipped(struct fa_request *req, const char *content_type, struct fa_bytes gzip,
+                        size_t size)
+{
+    bool is_accepted = allows_gzip(fa_request_header(req, "Accept-Encoding"));
+
+    if (is_accepted) {
+        fa_buf_clear(&req->out);
+        fa_buf_add(&req->out, gzip.ptr, gzip.len);
+    } else if (!expand_out(req, gzip, size)) {
+        fa_respond_refusal(req, 500, FAINA_INTERNAL, "a file of the program is damaged");
+        return;
+    }
+    fa_respond_out(req, 200, content_type);
+    req->uncompressed_size = size;
+    req->may_be_compressed = true;
+    req->is_compressed = is_accepted;
+    req->is_ready = true;
 }
 
 static size_t route_index(const struct fa_request *req)
@@ -274,6 +318,7 @@ static void make_ready(struct fa_request *req)
 static void put_response_head(struct fa_request *req, struct fa_buf *out, bool has_body)
 {
     const char *trace = fa_request_trace(req);
+    bool may_be_kept = false;
 
     begin_head(out, req->status);
     if (req->content_type)
@@ -282,11 +327,13 @@ static void put_response_head(struct fa_request *req, struct fa_buf *out, bool h
         put_header(out, "Content-Encoding", "gzip");
     if (req->may_be_compressed)
         put_header(out, "Vary", "Accept-Encoding");
-    for (size_t i = 0; i < req->header_count; i++)
+    for (size_t i = 0; i < req->header_count; i++) {
         put_header(out, req->headers[i].name, req->headers[i].value);
+        may_be_kept = may_be_kept || strcmp(req->headers[i].name, "Cache-Control") == 0;
+    }
     if (trace)
         put_header(out, "traceparent", trace);
-    put_common(out, req->id);
+    put_common(out, req->id, may_be_kept);
     if (req->closes)
         put_header(out, "Connection", "close");
     else if (req->head.is_1_0)

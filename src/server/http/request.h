@@ -204,6 +204,11 @@ void fa_respond_file(struct fa_request *req, int64_t size);
 void fa_respond_empty(struct fa_request *req, int status);
 void fa_respond_text(struct fa_request *req, int status, const char *content_type,
                      const char *text);
+/* The body is in req->out already. */
+void fa_respond_out(struct fa_request *req, int status, const char *content_type);
+/* 200 with a body that is gzipped already (http.c); `size` is its size without. */
+void fa_respond_gzipped(struct fa_request *req, const char *content_type, struct fa_bytes gzip,
+                        size_t size);
 void fa_response_header(struct fa_request *req, const char *name, const char *value);
 
 #endif

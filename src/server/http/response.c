@@ -209,6 +209,11 @@ void fa_respond_empty(struct fa_request *req, int status)
     answer(req, status, NULL);
 }
 
+void fa_respond_out(struct fa_request *req, int status, const char *content_type)
+{
+    answer(req, status, content_type);
+}
+
 void fa_respond_text(struct fa_request *req, int status, const char *content_type, const char *text)
 {
     fa_buf_clear(&req->out);

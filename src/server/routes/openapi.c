@@ -439,7 +439,8 @@ static const char html_head[] =
     "<style>body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
     "td{padding:.1em 1em .1em 0;vertical-align:top}code{font-size:14px}</style></head>\n"
     "<body><h1>Faina " FAINA_VERSION "</h1>\n"
-    "<p>This server runs background tasks. These are its routes. "
+    "<p>This program was built without the dashboard, because node and npm were missing. These "
+    "are the routes of its interface. "
     "<a href=\"openapi.json\">openapi.json</a> is the same for programs.</p>\n<table>\n";
 
 /* A page that a browser can show, and that ends. */

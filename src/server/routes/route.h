@@ -76,19 +76,23 @@ fa_handler fa_handle_emit, fa_handle_emitted_events, fa_handle_emitted_event, fa
 /* ---- route_replay.c: definitions and stored events, without side effects ---- */
 fa_handler fa_handle_event_why, fa_handle_backtest;
 /* ---- route_system.c ---- */
-fa_handler fa_handle_log, fa_handle_root, fa_handle_healthz, fa_handle_readyz, fa_handle_metrics,
-    fa_handle_openapi, fa_handle_info;
+fa_handler fa_handle_log, fa_handle_healthz, fa_handle_readyz, fa_handle_metrics, fa_handle_openapi,
+    fa_handle_info;
 
 /* ---- route_session.c ---- */
 fa_handler fa_handle_session_post, fa_handle_session_get, fa_handle_session_delete,
     fa_handle_namespaces;
+
+/* ---- route_page.c ---- */
+fa_handler fa_handle_root, fa_handle_asset;
 
 /* ---- route_backup.c ---- */
 fa_handler fa_handle_backup;
 
 /* ---- openapi.c ---- */
 
-/* The OpenAPI document, the page docs/api.md and the one at /, all from the table. */
+/* The OpenAPI document, the page docs/api.md and the one at / of a program without the dashboard,
+ * all from the table. */
 void fa_openapi_write(struct fa_buf *out);
 void fa_api_page_write(struct fa_buf *out);
 void fa_html_page_write(struct fa_buf *out);

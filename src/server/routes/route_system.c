@@ -14,34 +14,6 @@
 
 #define STORE_TIMEOUT_US 5000000 /* for a small query of the store */
 
-/* A browser gets a page, a terminal gets text. */
-void fa_handle_root(struct fa_request *req)
-{
-    const char *accepted = fa_request_header(req, "Accept");
-
-    if (!req->server->options.has_ui) {
-        fa_respond_refusal(req, 404, FAINA_NOT_FOUND, "this server has no dashboard (--no-ui)");
-        return;
-    }
-    fa_response_header(req, "Vary", "Accept");
-    if (accepted && strstr(accepted, "text/html")) {
-        struct fa_buf page;
-
-        fa_buf_init(&page, (size_t)1024 * 1024);
-        fa_html_page_write(&page);
-        fa_response_header(req, "Content-Security-Policy",
-                           "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
-        fa_respond_text(req, 200, "text/html; charset=utf-8", page.ptr);
-        fa_buf_finish(&page);
-        return;
-    }
-    fa_respond_text(req, 200, "text/plain; charset=utf-8",
-                    "Faina " FAINA_VERSION "\n\n"
-                    "  " FA_API "/tasks   tasks\n"
-                    "  /openapi.json   all routes\n"
-                    "  /metrics        metrics\n");
-}
-
 void fa_handle_healthz(struct fa_request *req)
 {
     fa_respond_text(req, 200, "application/json", "{\"status\":\"ok\"}");

@@ -505,7 +505,15 @@ const struct fa_route fa_routes[] = {
      &fa_reply_json, 200,
      "Get this interface as OpenAPI 3.1", NULL, "curl $URL/openapi.json"},
     {"GET", "/", FA_ACCESS_PUBLIC, fa_handle_root, 0, NULL, NULL, NULL, &fa_reply_text, 200,
-     "Get the list of routes, as a page", NULL, "curl $URL/"},
+     "Get the dashboard",
+     "A browser gets the dashboard, other clients get a few lines of text. 404 with "
+     "`faina serve --no-ui`.",
+     "curl $URL/"},
+    {"GET", "/assets/{name}", FA_ACCESS_PUBLIC, fa_handle_asset, 0, NULL, NULL, NULL,
+     &fa_reply_text, 200,
+     "Get a file of the dashboard",
+     "A file with a hash in its name never changes, and may be kept for ever.",
+     "curl $URL/assets/icon.svg"},
 };
 /* clang-format on */
 
