@@ -314,6 +314,13 @@ static const struct fa_flag serve_flags[] = {
     F_END,
 };
 
+static const struct fa_flag history_flags[] = {
+    {"from", 0, "TIME", "begin at this time; a duration counts back from now (default 1h)"},
+    {"to", 0, "TIME", "end before this time (default: now)"},
+    {"step", 0, "DURATION", "the length of a step, in whole minutes (default: by the range)"},
+    F_END,
+};
+
 static const struct fa_flag migrate_flags[] = {
     {"dry-run", 0, NULL, "only print what would be done"}, F_END,
 };
@@ -574,6 +581,12 @@ const struct fa_verb fa_verbs[] = {
      0, 0, fa_verb_serve, serve_flags, .makes_store = true},
     {"stats", FA_GROUP_OPERATE, "", "count tasks by status and type",
      "Counts one namespace; --namespace '*' counts all.", NULL, 0, 0, fa_verb_stats, NULL},
+    {"history", FA_GROUP_OPERATE, "[TYPE]", "what was submitted and ended, over time",
+     "A line for each type, with the completed tasks of each step as bars; with TYPE, a line for "
+     "each step. "
+     "Minutes are kept for 72 hours, hours for 90 days.",
+     "faina history\n"
+     "faina history mail.send --from 1d --step 1h", 0, 1, fa_verb_history, history_flags},
     {"db status", FA_GROUP_OPERATE, "", "show the store: version, size, migrations", NULL, NULL,
      0, 0, fa_verb_db_status, NULL},
     {"db migrate", FA_GROUP_OPERATE, "", "migrate the store to the current schema",

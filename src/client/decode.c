@@ -6,12 +6,14 @@
  */
 #include "json/json.h"
 #include "model/codes.h"
+#include "model/history.h"
 #include "model/id.h"
 #include "model/limits.h"
 #include "client/encode.h"
 #include "wire/schedule_body.h"
 #include "service/token.h"
 #include "wire/wire.h"
+#include "wire/wire_reports.h"
 #include "wire/wire_workflow.h"
 
 #include <assert.h>
@@ -421,6 +423,7 @@ static const struct {
     [FA_OP_STATS] = {.shape = &fa_shape_stats, .size = sizeof(struct faina_stats)},
     [FA_OP_NAMESPACE_LIST] = {.shape = &fa_shape_namespaces, .size = sizeof(struct fa_namespaces)},
     [FA_OP_BROKER_SET] = {.shape = &fa_shape_broker, .size = sizeof(struct fa_broker)},
+    [FA_OP_HISTORY] = {.shape = &fa_shape_history, .size = sizeof(struct fa_history_answer)},
     [FA_OP_BROKER_GET] = {.shape = &fa_shape_broker, .size = sizeof(struct fa_broker)},
 };
 

@@ -6,6 +6,7 @@
  */
 #include "client/encode.h"
 
+#include "model/history.h"
 #include "model/limits.h"
 #include "model/times.h"
 #include "model/workflow.h"
@@ -51,6 +52,16 @@ static void add_time_param(struct fa_call *call, const char *name, int64_t us)
     if (us == 0)
         return;
     fa_time_format(us, text);
+    add_param(call, name, text);
+}
+
+static void add_ms_param(struct fa_call *call, const char *name, int64_t ms)
+{
+    char text[32];
+
+    if (ms == 0)
+        return;
+    snprintf(text, sizeof(text), "%lldms", (long long)ms);
     add_param(call, name, text);
 }
 
@@ -136,6 +147,17 @@ static void query_namespace(const struct fa_op *op, struct fa_call *call)
 {
     if (!op->id)
         add_param(call, "namespace", op->name.ns);
+}
+
+static void query_history(const struct fa_op *op, struct fa_call *call)
+{
+    const struct fa_history_query *query = op->history_query;
+
+    add_param(call, "namespace", query->ns);
+    add_param(call, "type", query->type);
+    add_time_param(call, "from", query->from_us);
+    add_time_param(call, "to", query->to_us);
+    add_ms_param(call, "step", query->step_ms);
 }
 
 static void query_stats(const struct fa_op *op, struct fa_call *call)
@@ -502,6 +524,7 @@ static const struct request_format request_formats[FA_OP_COUNT] = {
     [FA_OP_NAMESPACE_LIST] = READ("/namespaces", NULL, NULL),
     [FA_OP_BROKER_SET] = {"PUT", "/broker", NULL, NULL, body_broker, always},
     [FA_OP_BROKER_GET] = READ("/broker", NULL, NULL),
+    [FA_OP_HISTORY] = READ("/stats/history", NULL, query_history),
 };
 
 /* The name or id that replaces {} in the path. */

@@ -36,6 +36,7 @@ enum faina_code fa_kv_refuse_op(struct fa_op *op)
         [FA_OP_REQUEUE] = "queues that another protocol can read",
         [FA_OP_QUEUE] = "queues that another protocol can read",
         [FA_OP_FOLLOW] = "log of all events to follow",
+        [FA_OP_HISTORY] = "history",
     };
     const char *feature = features[op->kind] ? features[op->kind] : fa_op_name(op->kind);
 

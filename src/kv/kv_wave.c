@@ -106,7 +106,7 @@ struct stats {
     struct fa_commit_stats stats;
     struct fa_kind *submitted;
     struct fa_task_end *ended;
-    int64_t *waits, *runs;
+    struct fa_task_span *waits, *runs;
 };
 
 static void count_change(struct stats *stats, const struct fa_kv_change *change)
@@ -123,12 +123,13 @@ static void count_change(struct stats *stats, const struct fa_kv_change *change)
         stats->ended[stats->stats.ended_count++] =
             (struct fa_task_end){{task->ns, task->type}, task->status};
     if (change->wait_us > 0)
-        stats->waits[stats->stats.wait_count++] = change->wait_us;
+        stats->waits[stats->stats.wait_count++] =
+            (struct fa_task_span){{task->ns, task->type}, change->wait_us};
     if (was_held && !fa_status_uses_resources(task->status)) {
         int64_t since = task->started_us ? task->started_us : task->claimed_us;
 
-        stats->runs[stats->stats.run_count++] =
-            task->updated_us > since ? task->updated_us - since : 0;
+        stats->runs[stats->stats.run_count++] = (struct fa_task_span){
+            {task->ns, task->type}, task->updated_us > since ? task->updated_us - since : 0};
     }
     stats->stats.leases_lost += change->is_lost;
 }
@@ -156,8 +157,8 @@ static void publish_facts(struct fa_kv_wave *wave)
     stats.stats.op_count = op_count + wave->claim_count;
     stats.stats.submitted = stats.submitted;
     stats.stats.ended = stats.ended;
-    stats.stats.waits_us = stats.waits;
-    stats.stats.runs_us = stats.runs;
+    stats.stats.waits = stats.waits;
+    stats.stats.runs = stats.runs;
     fa_waiters_publish_stats(wave->engine->waiters, &stats.stats);
 }
 

@@ -15,6 +15,8 @@
 #include <string.h>
 
 struct fa_grant;
+struct fa_history_answer;
+struct fa_history_query;
 struct fa_id;
 struct fa_mistakes;
 struct fa_workflow;
@@ -76,6 +78,7 @@ struct fa_workflow;
     X(JOIN_LIST, "join list", false)                                                               \
     X(CRON_LIST, "cron list", false)                                                               \
     X(STATS, "stats", false)                                                                       \
+    X(HISTORY, "history", false)                                                                   \
     X(NAMESPACE_LIST, "namespace list", false)                                                     \
     X(BROKER_GET, "broker get", false)
 
@@ -408,6 +411,7 @@ struct fa_op {
             bool enable;           /* WORKFLOW_ENABLE */
         } workflow;                /* WORKFLOW_* but PUT */
         const struct fa_emitted_query *emitted_query; /* EMITTED_LIST */
+        const struct fa_history_query *history_query; /* HISTORY (model/history.h) */
         struct {
             const char *ns, *workflow; /* workflow NULL: all; NOT_FOUND when there isn't one */
             const char *key;           /* as text or as JSON; NULL: all */
@@ -459,6 +463,7 @@ struct fa_op {
         struct fa_emitted_events *emitted_events;
         struct fa_join_states *joins;
         struct fa_broker *broker_answer; /* BROKER_* */
+        struct fa_history_answer *history;
     };
     const char *next_cursor; /* lists that are read in parts; NULL: this was the last one */
     /* WORKFLOW_PUT: the parsed definition, and its mistakes. */

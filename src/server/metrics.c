@@ -140,9 +140,9 @@ void fa_metrics_count(void *ctx, const struct fa_commit_stats *stats)
         counts->finished[end->status]++;
     }
     for (size_t i = 0; i < stats->wait_count; i++)
-        observe_us(&metrics->waits, stats->waits_us[i]);
+        observe_us(&metrics->waits, stats->waits[i].us);
     for (size_t i = 0; i < stats->run_count; i++)
-        observe_us(&metrics->runs, stats->runs_us[i]);
+        observe_us(&metrics->runs, stats->runs[i].us);
     pthread_mutex_unlock(&metrics->mutex);
 }
 

@@ -4,6 +4,7 @@
 #include "service/access.h"
 
 #include "json/json.h"
+#include "model/history.h"
 #include "model/id.h"
 #include "model/limits.h"
 #include "service/token.h"
@@ -89,7 +90,8 @@ enum where {
     X(STATS, VIEW, 0, NAMED, READ)                                                                 \
     X(NAMESPACE_LIST, VIEW, 0, NOWHERE, READ)                                                      \
     X(BROKER_SET, ADMIN, 0, ALL, READ)                                                             \
-    X(BROKER_GET, VIEW, 0, ALL, READ)
+    X(BROKER_GET, VIEW, 0, ALL, READ)                                                              \
+    X(HISTORY, VIEW, 0, NAMED, READ)
 
 struct rule {
     unsigned scopes, own;
@@ -198,6 +200,8 @@ static const char *place_of(const struct fa_op *op)
         return or_default(op->emitted_query->ns);
     case FA_OP_JOIN_LIST:
         return or_default(op->join.ns);
+    case FA_OP_HISTORY:
+        return or_default(op->history_query->ns);
     case FA_OP_PAUSE:
     case FA_OP_RESUME:
     case FA_OP_GET_BY_KEY:

@@ -58,10 +58,13 @@ struct fa_commit_stats {
         enum faina_status status;
     } * ended;
     size_t ended_count;
-    const int64_t *waits_us; /* for each claim: time since the task became claimable */
+    const struct fa_task_span {
+        struct fa_kind kind;
+        int64_t us;
+    } * waits; /* for each claim: time since the task became claimable */
     size_t wait_count;
-    const int64_t
-        *runs_us; /* for each end of an attempt, except a release: since its start or claim */
+    const struct fa_task_span
+        *runs; /* for each end of an attempt, except a release: since its start or claim */
     size_t run_count;
     size_t leases_lost;
     const struct faina_emit_failure

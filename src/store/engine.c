@@ -18,6 +18,7 @@
 #include "store/workflow/definitions.h"
 #include "store/read/lookup.h"
 #include "store/upkeep/expired.h"
+#include "store/upkeep/history_store.h"
 #include "store/upkeep/outbox.h"
 #include "store/txn/timekeeper.h"
 #include "store/txn/writer.h"
@@ -500,6 +501,7 @@ static void engine_shut(struct fa_service *service)
         pthread_mutex_unlock(&engine->timer_mutex);
         pthread_join(engine->timer, NULL);
         engine->has_timer = false;
+        fa_history_store_stop(engine);
         if (fa_aside_is_pending(engine->aside)) { /* since the timer's last transaction */
             atomic_store(&engine->next_us, 0);
             fa_writers_run_job(engine, &last.job);
@@ -523,6 +525,7 @@ static void engine_close(struct fa_service *service)
     fa_waiting_claims_destroy(engine->waiting_claims);
     fa_aside_destroy(engine->aside);
     fa_upkeep_destroy(engine->upkeep);
+    fa_history_log_destroy(engine->history);
     engine->store->ops->close(engine->store);
     fa_flow_shared_finish(&engine->shared_flows);
     pthread_cond_destroy(&engine->timer_cond);
@@ -653,6 +656,7 @@ enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
     fa_flow_shared_init(&engine->shared_flows);
     engine->aside = fa_aside_create(store_aside, engine);
     engine->upkeep = fa_upkeep_create();
+    engine->history = store->history = fa_history_log_create();
     pthread_mutex_init(&engine->timer_mutex, NULL);
     init_timer_cond(engine);
     atomic_store(&engine->next_us, INT64_MAX);
@@ -664,6 +668,8 @@ enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
     }
     if (code == FAINA_OK)
         code = start_timer(engine, err);
+    if (code == FAINA_OK)
+        code = fa_history_store_start(engine, err);
     if (code != FAINA_OK) {
         engine_shut(&engine->base);
         engine_close(&engine->base);

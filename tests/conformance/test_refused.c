@@ -4,6 +4,8 @@
  */
 #include "support/ops.h"
 
+#include "model/history.h"
+
 static void check_refused(struct fa_t *t, enum faina_code code, const char *what)
 {
     CHECK(code == FAINA_NOT_SUPPORTED, "%s answered %s", what, faina_code_name(code));
@@ -37,6 +39,7 @@ static void test_refused__operations(struct fa_t *t)
     const struct fa_cron_job cron = {
         .name = "c", .schedule = "0 3 * * *", .task = "{\"type\":\"x\"}"};
     const struct faina_team team = {.name = "red"};
+    const struct fa_history_query history = {.type = "x"};
     const struct fa_op ops[] = {
         {.kind = FA_OP_EMIT, .emit = &emit},
         {.kind = FA_OP_WORKFLOW_PUT, .definition = &definition},
@@ -49,6 +52,7 @@ static void test_refused__operations(struct fa_t *t)
         {.kind = FA_OP_TEAM_PUT, .team = &team},
         {.kind = FA_OP_TEAM_LIST},
         {.kind = FA_OP_FOLLOW},
+        {.kind = FA_OP_HISTORY, .history_query = &history},
     };
     const char *id, *before;
 

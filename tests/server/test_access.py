@@ -260,6 +260,7 @@ ROUTES = {
     "GET /crons/{name}/next": (LOOK, of("cron", "/crons/{}/next"), 200, FORBIDDEN),
     "GET /stream": (LOOK, in_namespace("/stream?lastEventId=nonsense"), 400, FORBIDDEN),
     "GET /stats": (LOOK, in_namespace("/stats"), 200, LIST),
+    "GET /stats/history": (LOOK, in_namespace("/stats/history"), 200, FORBIDDEN),
     "GET /lanes": (LOOK, in_namespace("/lanes"), 200, LIST),
     "POST /lanes:pause": (OPERATE, in_namespace("/lanes:pause", {"type": "x"}), 200, FORBIDDEN),
     "POST /lanes:resume": (OPERATE, in_namespace("/lanes:resume", {"type": "x"}), 200, FORBIDDEN),

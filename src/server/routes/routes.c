@@ -11,6 +11,7 @@
 #include "wire/body.h"
 #include "wire/schedule_body.h"
 #include "wire/wire.h"
+#include "wire/wire_reports.h"
 #include "wire/wire_workflow.h"
 
 #include <string.h>
@@ -338,6 +339,17 @@ const struct fa_route fa_routes[] = {
      "`namespace=*` counts all. Of more than 1,000 types, `types` lists those with the most tasks "
      "that have not ended, and `moreTypes` is true; `/lanes` pages through all of them.",
      "curl $URL" FA_API "/stats"},
+    {"GET", FA_API "/stats/history", FA_OP_HISTORY,
+     fa_handle_history, 0, NULL, "namespace type from to step", NULL, &fa_shape_history, 200,
+     "What was submitted, ended and waited for, over time",
+     "Of one type, or of all types of the namespace together; `namespace=*` is all namespaces. "
+     "From `from` (an hour before `to`) to `to` (now) in steps of `step`, such as `5m`: whole "
+     "minutes, or else a length with which there are few steps. Minutes are kept for 72 hours, "
+     "and hours for 90 days: a range that begins earlier begins there, and one that begins before "
+     "the first minute that is kept has steps of whole hours. More than 4,400 steps are refused. "
+     "Of each minute the 1,000 busiest types are kept; the others are counted together as the "
+     "type `other`. The counts of the present minute of other nodes are missing.",
+     "curl \"$URL" FA_API "/stats/history?type=mail.send&step=1m\""},
     {"GET", FA_API "/lanes", FA_OP_STATS, fa_handle_lanes, 0, NULL, "namespace limit cursor", NULL,
      &fa_reply_lanes, 200,
      "List types, and whether they are paused",

@@ -54,13 +54,16 @@ struct fa_store_ops {
     void (*close)(struct fa_store *store);
 };
 
+struct fa_history_log;
+
 /* The first member of every store. */
 struct fa_store {
     const struct fa_store_ops *ops;
     bool must_exist; /* its tables are not created */
     /* Set when an engine opens it: */
-    char node[128];         /* the name of this node: hostname-pid-random */
-    int64_t worker_dead_us; /* a worker without a heartbeat for this long is dead */
+    char node[128];                 /* the name of this node: hostname-pid-random */
+    int64_t worker_dead_us;         /* a worker without a heartbeat for this long is dead */
+    struct fa_history_log *history; /* counts that are not stored yet (txn/history_log.h) */
 };
 
 /* The owner of a file that can't be opened because of it. */

@@ -78,6 +78,8 @@ struct fa_lane {
     uint32_t bucket_at[FA_AXIS_COUNT];
     struct fa_position *scan_starts; /* sorted by rank (scan_start.h) */
     size_t scan_start_count;
+    struct fa_history_counts *history; /* of its type, valid in one minute (history_log.h) */
+    uint64_t history_epoch;
 };
 
 struct fa_lanes;

@@ -3,7 +3,8 @@
 
 #include "service/service.h"
 
-static size_t gather_ends(struct fa_unit *unit, struct fa_task_end *stats)
+/* The tasks that the transaction has ended, each once. */
+static size_t gather_ends(struct fa_unit *unit, struct fa_history_end *ends)
 {
     size_t count = 0;
 
@@ -13,38 +14,66 @@ static size_t gather_ends(struct fa_unit *unit, struct fa_task_end *stats)
         if (row == NULL || row->is_counted || !fa_status_is_ended(row->status))
             continue; /* listed twice, or reopened by the same transaction */
         row->is_counted = true;
-        stats[count++] = (struct fa_task_end){{row->lane->ns, row->lane->type}, row->status};
+        ends[count++] = (struct fa_history_end){row->lane, row->status};
     }
     return count;
 }
 
-void fa_facts_publish(struct fa_waiters *waiters, struct fa_unit *unit, size_t op_count)
+static struct fa_kind kind_of(const struct fa_lane *lane)
+{
+    return (struct fa_kind){lane->ns, lane->type};
+}
+
+static const struct fa_task_span *spans_of(struct fa_unit *unit, const struct fa_spans *spans)
+{
+    struct fa_task_span *out = fa_arena_take(&unit->arena, (spans->count + 1) * sizeof(*out));
+
+    for (size_t i = 0; i < spans->count; i++)
+        out[i] = (struct fa_task_span){kind_of(spans->items[i].lane), spans->items[i].us};
+    return out;
+}
+
+static void publish(struct fa_waiters *waiters, struct fa_unit *unit, size_t op_count,
+                    const struct fa_history_end *ends, size_t end_count)
 {
     struct fa_commit_stats stats = {.op_count = op_count,
                                     .submitted_count = unit->added_count,
-                                    .waits_us = unit->waits.us,
+                                    .ended_count = end_count,
+                                    .waits = spans_of(unit, &unit->waits),
                                     .wait_count = unit->waits.count,
-                                    .runs_us = unit->runs.us,
+                                    .runs = spans_of(unit, &unit->runs),
                                     .run_count = unit->runs.count,
                                     .leases_lost = unit->lost_count,
                                     .trigger_failures = unit->trigger_failures,
                                     .trigger_failure_count = unit->trigger_failure_count};
-    struct fa_kind *submitted;
-    struct fa_task_end *ended;
+    struct fa_kind *submitted =
+        fa_arena_take(&unit->arena, (unit->added_count + 1) * sizeof(*submitted));
+    struct fa_task_end *ended = fa_arena_take(&unit->arena, (end_count + 1) * sizeof(*ended));
 
-    if (!fa_waiters_has_counters(waiters) ||
-        op_count + unit->added_count + unit->ended_count + unit->waits.count + unit->runs.count +
-                unit->lost_count + unit->trigger_failure_count ==
-            0)
-        return;
-    submitted = fa_arena_take(&unit->arena, (unit->added_count + 1) * sizeof(*submitted));
-    ended = fa_arena_take(&unit->arena, (unit->ended_count + 1) * sizeof(*ended));
     for (size_t i = 0; i < unit->added_count; i++)
-        submitted[i] = (struct fa_kind){unit->added[i]->lane->ns, unit->added[i]->lane->type};
+        submitted[i] = kind_of(unit->added[i]->lane);
+    for (size_t i = 0; i < end_count; i++)
+        ended[i] = (struct fa_task_end){kind_of(ends[i].lane), ends[i].status};
     stats.submitted = submitted;
     stats.ended = ended;
-    stats.ended_count = gather_ends(unit, ended);
     fa_waiters_publish_stats(waiters, &stats);
+}
+
+void fa_facts_publish(struct fa_waiters *waiters, struct fa_history_log *history,
+                      struct fa_unit *unit, size_t op_count)
+{
+    struct fa_history_end *ends;
+    size_t end_count;
+
+    if (op_count + unit->added_count + unit->ended_count + unit->waits.count + unit->runs.count +
+            unit->retries.count + unit->lost_count + unit->trigger_failure_count ==
+        0)
+        return;
+    ends = fa_arena_take(&unit->arena, (unit->ended_count + 1) * sizeof(*ends));
+    end_count = gather_ends(unit, ends);
+    fa_history_log_count(history, unit, ends, end_count);
+    if (fa_waiters_has_counters(waiters))
+        publish(waiters, unit, op_count, ends, end_count);
 }
 
 void fa_facts_publish_aside(struct fa_waiters *waiters, struct fa_aside *aside)

@@ -1,14 +1,17 @@
 /*
- * commit_counts.h - reports what a transaction has done to the counting listeners (service.h).
+ * commit_counts.h - counts what a transaction has done: in the history, and for the listeners that
+ * count (service.h).
  */
 #ifndef FA_STORE_TXN_COMMIT_COUNTS_H
 #define FA_STORE_TXN_COMMIT_COUNTS_H
 
+#include "store/txn/history_log.h"
 #include "store/txn/unit.h"
 #include "service/waiters.h"
 
-/* After the commit, in the leader's thread. Costs nothing without counting listeners. */
-void fa_facts_publish(struct fa_waiters *waiters, struct fa_unit *unit, size_t op_count);
+/* After the commit, in the leader's thread. `history` may be NULL. */
+void fa_facts_publish(struct fa_waiters *waiters, struct fa_history_log *history,
+                      struct fa_unit *unit, size_t op_count);
 /* The items that were set aside and stored since the last call. */
 void fa_facts_publish_aside(struct fa_waiters *waiters, struct fa_aside *aside);
 /* The chores have failed for longer than FA_UPKEEP_FAILED_MS. */

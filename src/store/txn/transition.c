@@ -40,10 +40,15 @@ static void note_end(struct fa_unit *unit, const struct fa_row *row)
     unit->ended[unit->ended_count++] = row->id;
 }
 
-static void add_span(struct fa_spans *spans, int64_t us)
+static void add_span(struct fa_spans *spans, struct fa_lane *lane, int64_t us)
 {
-    spans->us = fa_grow(spans->us, spans->count, &spans->size, sizeof(*spans->us));
-    spans->us[spans->count++] = us > 0 ? us : 0;
+    spans->items = fa_grow(spans->items, spans->count, &spans->size, sizeof(*spans->items));
+    spans->items[spans->count++] = (struct fa_unit_span){lane, us > 0 ? us : 0};
+}
+
+static bool is_retry(enum fa_trigger trigger)
+{
+    return trigger == FA_FAIL_RETRY || trigger == FA_LOSE_RETRY || trigger == FA_RETRY;
 }
 
 static void take_lease(struct fa_unit *unit, struct fa_row *row, const struct fa_change *change,
@@ -165,13 +170,16 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
     }
     if (!fa_status_uses_resources(old) && fa_status_uses_resources(row->status)) {
         take_permits(unit, row);
-        add_span(&unit->waits, now - ready_us);
+        add_span(&unit->waits, row->lane, now - ready_us);
     } else if (fa_status_uses_resources(old) && !fa_status_uses_resources(row->status)) {
         give_permits(unit, row);
         row->flags &= FA_FLAGS_MASK;
         if (!(effects & FA_UNCOUNT))
-            add_span(&unit->runs, now - (row->started_us ? row->started_us : row->claimed_us));
+            add_span(&unit->runs, row->lane,
+                     now - (row->started_us ? row->started_us : row->claimed_us));
     }
+    if (is_retry(change->trigger))
+        add_span(&unit->retries, row->lane, 0);
     end_or_reopen(unit, row, effects, change->actor, now);
     if (row->status == FAINA_PENDING || row->status == FAINA_BLOCKED)
         step_back(unit, row, effects, change);

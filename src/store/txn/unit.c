@@ -63,7 +63,7 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->message_count = 0;
     unit->has_messages = false;
     unit->ended_count = unit->ended_seen = 0;
-    unit->waits.count = unit->runs.count = 0;
+    unit->waits.count = unit->runs.count = unit->retries.count = 0;
     unit->added = NULL;
     unit->added_count = unit->added_size = unit->lost_count = 0;
     unit->trigger_failures = NULL;
@@ -95,8 +95,9 @@ void fa_unit_finish(struct fa_unit *unit)
     free(unit->messages);
     free(unit->keys);
     free(unit->ended);
-    free(unit->waits.us);
-    free(unit->runs.us);
+    free(unit->waits.items);
+    free(unit->runs.items);
+    free(unit->retries.items);
 }
 
 const char *fa_unit_text(struct fa_unit *unit, const char *text)

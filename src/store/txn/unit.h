@@ -62,9 +62,12 @@ struct fa_id_range {
     bool has_failed;      /* the last transaction failed */
 };
 
-/* A list of durations. */
+/* Durations of tasks. */
 struct fa_spans {
-    int64_t *us;
+    struct fa_unit_span {
+        struct fa_lane *lane;
+        int64_t us;
+    } * items;
     size_t count, size;
 };
 
@@ -105,6 +108,7 @@ struct fa_unit {
     struct fa_row **added; /* new tasks; in the arena */
     size_t added_count, added_size;
     struct fa_spans waits, runs; /* of attempts that began, and that ended (commit_counts.h) */
+    struct fa_spans retries;     /* tasks that became pending again to be tried again */
     size_t lost_count;           /* leases that expired */
     struct faina_emit_failure
         *trigger_failures; /* triggers on ends of tasks that could not make a task */

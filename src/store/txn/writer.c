@@ -476,7 +476,7 @@ static void after_commit(struct fa_writer *writer)
     fa_waiters_notify_ended(engine->waiters, unit->ended, unit->ended_count);
     if (ready_types(unit))
         fa_waiters_notify_ready(engine->waiters, ready_types(unit));
-    fa_facts_publish(engine->waiters, unit, writer->op_count);
+    fa_facts_publish(engine->waiters, engine->history, unit, writer->op_count);
     fa_facts_publish_aside(engine->waiters, engine->aside);
     if (engine->fleet != NULL)
         fa_fleet_notify(engine->fleet, &(struct fa_fleet_notification){

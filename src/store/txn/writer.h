@@ -43,6 +43,8 @@
 #define FA_WRITERS_MAX 4
 
 struct fa_engine;
+struct fa_history_log;
+struct fa_history_store;
 
 /* A connection that writes, and the state of its transactions (E1). */
 struct fa_writer {
@@ -99,6 +101,8 @@ struct fa_engine {
     atomic_bool is_shut;
     atomic_bool has_retried;  /* the items that were set aside before the engine was opened */
     struct fa_upkeep *upkeep; /* whether the chores succeed */
+    struct fa_history_log *history;
+    struct fa_history_store *history_store; /* the thread that stores it; NULL: not started */
 
     pthread_t timer;
     bool has_timer;

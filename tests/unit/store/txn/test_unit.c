@@ -385,7 +385,7 @@ static void test_unit__an_end_is_counted_once(void **state)
             store_run(&store, &(struct fa_op){.kind = kinds[i],
                                               .id = store_id(&store, store_get(&store, key))}),
             FAINA_OK);
-    fa_facts_publish(waiters, &store.unit, 0);
+    fa_facts_publish(waiters, NULL, &store.unit, 0);
     CHECK_INT(counted, 1);
     store_rollback(&store);
     fa_waiters_unlisten(waiters, &listener);

@@ -1,0 +1,28 @@
+/*
+ * route_reports.c - the history.
+ */
+#include "server/routes/route.h"
+
+#include "model/history.h"
+#include "wire/wire_reports.h"
+
+static void after_history(struct fa_request *req)
+{
+    fa_respond_answer(req, 200, &fa_shape_history);
+}
+
+void fa_handle_history(struct fa_request *req)
+{
+    struct fa_history_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
+    struct fa_op *op;
+
+    if (!fa_request_time(req, "from", &query->from_us) ||
+        !fa_request_time(req, "to", &query->to_us) ||
+        !fa_request_duration(req, "step", &query->step_ms))
+        return;
+    op = fa_request_op(req, FA_OP_HISTORY);
+    query->ns = fa_request_namespace(req, fa_url_param(&req->url, "namespace"));
+    query->type = fa_url_param(&req->url, "type");
+    op->history_query = query;
+    fa_request_run(req, after_history);
+}
