@@ -518,6 +518,16 @@ FAINA_API enum faina_code faina_get_by_key(struct faina *engine, const char *ns,
 enum faina_sort {
     FAINA_SORT_CREATED, /* by the time of the submit */
     FAINA_SORT_UPDATED, /* by the time of the last change */
+    /* By priority, and the older first among those of one: as they are claimed. Ascending is the
+     * reverse. */
+    FAINA_SORT_PRIORITY,
+    FAINA_SORT_RUN_AT, /* by run_at_us; a task without one counts by the time of its submit */
+};
+
+/* A condition on a task's metadata: the value at `path` ("customer.id"; as in match expressions) is
+ * this text, or is this number, true, false or null as JSON. */
+struct faina_metadata_is {
+    const char *path, *value;
 };
 
 struct faina_query {
@@ -529,15 +539,23 @@ struct faina_query {
     int64_t updated_after_us, updated_before_us; /* the same for the last change */
     const char *worker_id;                       /* tasks that this worker holds; NULL: any */
     enum faina_sort sort;
-    bool ascending;     /* oldest first; for FAINA_SORT_UPDATED */
-    int limit;          /* 0: 100; up to 1,000 */
-    const char *cursor; /* next_cursor of the page before */
-    bool brief;         /* leave out input, output, metadata and spec */
-    const char *name;   /* NULL: any */
+    bool ascending;         /* the reverse order */
+    int limit;              /* 0: 100; up to 1,000 */
+    const char *cursor;     /* next_cursor of the page before */
+    bool brief;             /* leave out input, output, metadata and spec */
+    const char *name;       /* NULL: any */
+    const char *resource;   /* tasks that use it; NULL: any */
+    const char *error_kind; /* tasks whose last error is of this kind; NULL: any */
+    const char *origin;     /* tasks that this workflow created; NULL: any */
+    const char *schedule;   /* tasks that the times of this schedule created; NULL: any */
+    int64_t ended_after_us, ended_before_us; /* ended tasks, as created_after_us; 0: any */
+    int64_t due_before_us; /* pending ones with an earlier run_at_us, or submit; 0: any */
+    const struct faina_metadata_is *metadata; /* all of these are true */
+    size_t metadata_count;                    /* up to 16 */
 };
 
-/* Newest first. A page may have fewer tasks than `limit`, or none, and still have a next_cursor,
- * because a call reads a bounded number of rows. */
+/* Newest first, unless `sort` says otherwise. A page may have fewer tasks than `limit`, or none, and
+ * still have a next_cursor, because a call reads a bounded number of rows. */
 FAINA_API enum faina_code faina_list(struct faina *engine, const struct faina_query *query,
                                      struct faina_tasks **out, struct faina_error *err);
 

@@ -13,6 +13,7 @@
 #include "model/other_names.h"
 #include "model/states.h"
 #include "model/times.h"
+#include "wire/filter.h"
 #include "wire/wire.h"
 
 #include <assert.h>
@@ -393,6 +394,25 @@ int fa_flag_names(struct fa_cli *cli, const char *name, const char *const **out,
     *out = fa_flag_list(cli, name, count);
     if (*out && *count == 0)
         return fa_cli_usage(cli, "--%s names nothing", name);
+    return FA_EXIT_OK;
+}
+
+int fa_flag_where(struct fa_cli *cli, struct faina_query *query)
+{
+    for (size_t i = 0; i < cli->given_count; i++) {
+        const char *text = cli->given[i].value, *equals;
+        struct faina_error err;
+
+        if (strcmp(cli->given[i].flag->name, "where") != 0)
+            continue;
+        equals = strchr(text, '=');
+        if (!equals)
+            return fa_cli_usage(cli, "--where is NAME=VALUE, not \"%.100s\"", text);
+        fa_error_clear(&err);
+        if (fa_filter_add(query, fa_arena_copy(&cli->arena, text, (size_t)(equals - text)),
+                          equals + 1, &cli->arena, &err) != FAINA_OK)
+            return fa_cli_usage(cli, "--where: %s", err.message);
+    }
     return FA_EXIT_OK;
 }
 

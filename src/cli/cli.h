@@ -169,6 +169,8 @@ const char *const *fa_flag_list(struct fa_cli *cli, const char *name, size_t *co
 /* The same, but an empty list is refused. */
 FA_MUST_CHECK int fa_flag_names(struct fa_cli *cli, const char *name, const char *const **out,
                                 size_t *count);
+/* Adds the conditions of --where. */
+FA_MUST_CHECK int fa_flag_where(struct fa_cli *cli, struct faina_query *query);
 /* These leave *out alone when the flag isn't given. */
 FA_MUST_CHECK int fa_flag_int(struct fa_cli *cli, const char *name, int64_t min, int64_t max,
                               int64_t *out);

@@ -20,6 +20,8 @@
 #define F_LEASE     {"lease", 0, "DURATION", "how long the worker holds it (default 30s)"}
 #define F_BY        F_WORKER, F_FENCE, F_VERSION
 #define F_ALL       {"all", 'a', NULL, "every task that matches --status and --type"}
+#define F_WHERE     {"where", 0, "NAME=VALUE", "only tasks with this value: the name of " \
+                     "a filter of the API, such as dueBefore or metadata.PATH; repeat", NULL, true}
 #define F_YES       {"yes", 'y', NULL, "don't ask for confirmation"}
 #define F_METADATA  {"metadata", 'm', "JSON", "metadata to store with the task; also @FILE", \
                      .takes = FA_TAKES_JSON}
@@ -90,9 +92,16 @@ static const struct fa_flag ls_flags[] = {
     {"before", 0, "TIME", "created before this time; a duration counts back from now"},
     {"updated-after", 0, "TIME", "changed at this time or later"},
     {"updated-before", 0, "TIME", "last changed before this time"},
+    {"ended-after", 0, "TIME", "ended at this time or later"},
+    {"ended-before", 0, "TIME", "ended before this time"},
     {"worker", 'w', "ID", "only tasks that this worker holds"},
-    {"sort", 0, "FIELD", "createdAt (default) or updatedAt"},
-    {"order", 0, "ORDER", "desc (newest first, default) or asc; asc needs --sort updatedAt"},
+    {"resource", 'r', "R", "only tasks that use this resource"},
+    {"error-kind", 0, "WORD", "only tasks whose last error is of this kind"},
+    {"origin", 0, "WORKFLOW", "only tasks that this workflow created"},
+    {"schedule", 0, "NAME", "only tasks that the times of this schedule created"},
+    F_WHERE,
+    {"sort", 0, "FIELD", "createdAt (default), updatedAt, priority or runAt"},
+    {"order", 0, "ORDER", "desc (default: newest, highest or latest first) or asc"},
     F_LIMIT, F_CURSOR,
     {"all", 'a', NULL, "all pages, not only the first"},
     F_END,

@@ -12,6 +12,7 @@
 #include "model/workflow.h"
 #include "service/token.h"
 #include "wire/body.h"
+#include "wire/filter.h"
 #include "wire/schedule_body.h"
 #include "wire/wire.h"
 
@@ -71,35 +72,27 @@ static void add_flag_param(struct fa_call *call, const char *name, bool is_set)
         add_param(call, name, "true");
 }
 
+static void add_condition(void *ctx, const char *name, const char *value)
+{
+    struct fa_call *call = ctx;
+
+    fa_buf_add_char(&call->path, strchr(call->path.ptr, '?') ? '&' : '?');
+    fa_call_escape(call, name);
+    fa_buf_add_char(&call->path, '=');
+    fa_call_escape(call, value);
+}
+
 static void query_list(const struct fa_op *op, struct fa_call *call)
 {
+    static const char *const sorts[] = {NULL, "updatedAt", "priority", "runAt"};
     const struct faina_query *query = op->query;
-    struct fa_buf statuses;
 
-    fa_buf_init(&statuses, 256);
-    for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++)
-        if (query->statuses & 1u << status)
-            fa_buf_printf(&statuses, "%s%s", statuses.len > 0 ? "," : "",
-                          faina_status_name(status));
-    add_param(call, "namespace", query->ns);
-    add_param(call, "status", statuses.len > 0 ? statuses.ptr : NULL);
-    add_param(call, "type", query->type);
-    add_param(call, "name", query->name);
-    add_param(call, "teamId", query->team_id);
-    add_param(call, "parentId", query->parent_id);
-    add_param(call, "createdBy", query->created_by);
-    add_param(call, "idempotencyKey", query->idempotency_key);
-    add_time_param(call, "createdAfter", query->created_after_us);
-    add_time_param(call, "createdBefore", query->created_before_us);
-    add_time_param(call, "updatedAfter", query->updated_after_us);
-    add_time_param(call, "updatedBefore", query->updated_before_us);
-    add_param(call, "workerId", query->worker_id);
-    add_param(call, "sort", query->sort == FAINA_SORT_UPDATED ? "updatedAt" : NULL);
+    fa_filter_each(query, add_condition, call);
+    add_param(call, "sort", sorts[query->sort]);
     add_param(call, "order", query->ascending ? "asc" : NULL);
     add_int_param(call, "limit", query->limit);
     add_param(call, "cursor", query->cursor);
     add_flag_param(call, "brief", query->brief);
-    fa_buf_finish(&statuses);
 }
 
 static void query_key(const struct fa_op *op, struct fa_call *call)

@@ -10,6 +10,7 @@
 #include "kv/kv_read_lists.h"
 #include "model/cursor.h"
 #include "model/limits.h"
+#include "model/task_filter.h"
 #include "service/access.h"
 
 #include <assert.h>
@@ -184,6 +185,36 @@ static bool is_or_any(const char *want, const char *have)
     return want == NULL || (have != NULL && strcmp(want, have) == 0);
 }
 
+static bool is_between(int64_t us, int64_t after_us, int64_t before_us)
+{
+    return (after_us == 0 || us >= after_us) && (before_us == 0 || us < before_us);
+}
+
+static bool uses(const struct faina_task *task, const char *resource)
+{
+    for (size_t i = 0; i < task->resource_count; i++)
+        if (fa_name_is_same(task->resources[i], resource))
+            return true;
+    return false;
+}
+
+/* The conditions of list_filter.c that are not on a column. No task here is of a workflow. */
+static bool has_more(const struct faina_query *query, const struct faina_task *task)
+{
+    int64_t due_us = task->run_at_us != 0 ? task->run_at_us : task->created_us;
+
+    return query->origin == NULL && (query->resource == NULL || uses(task, query->resource)) &&
+           (query->schedule == NULL ||
+            fa_filter_is_of_schedule(task->idempotency_key, query->schedule)) &&
+           (query->error_kind == NULL || fa_filter_is_error_kind(task->error, query->error_kind)) &&
+           ((query->ended_after_us == 0 && query->ended_before_us == 0) ||
+            (fa_status_is_ended(task->status) &&
+             is_between(task->completed_us, query->ended_after_us, query->ended_before_us))) &&
+           (query->due_before_us == 0 ||
+            (task->status == FAINA_PENDING && due_us < query->due_before_us)) &&
+           fa_filter_has_metadata(query, task->metadata);
+}
+
 /* The whole filter: what the index knows may be old. */
 static bool matches(const struct faina_query *query, const struct faina_task *task)
 {
@@ -199,7 +230,7 @@ static bool matches(const struct faina_query *query, const struct faina_task *ta
            (query->created_before_us == 0 || task->created_us < query->created_before_us) &&
            (query->updated_after_us == 0 || task->updated_us >= query->updated_after_us) &&
            (query->updated_before_us == 0 || task->updated_us < query->updated_before_us) &&
-           is_or_any(query->worker_id, task->worker_id);
+           is_or_any(query->worker_id, task->worker_id) && has_more(query, task);
 }
 
 static size_t task_size(const struct faina_task *task)
@@ -316,7 +347,7 @@ static enum faina_code list_tasks(struct fa_kv_engine *engine, struct fa_op *op)
     enum faina_code code;
     int64_t before;
 
-    if (query->sort != FAINA_SORT_CREATED)
+    if (query->sort != FAINA_SORT_CREATED || query->ascending)
         return fa_error_field(&op->error, FAINA_NOT_SUPPORTED, "sort",
                               "this engine lists tasks by createdAt, newest first");
     code = read_cursor(query->cursor, &before, &op->error);

@@ -12,6 +12,7 @@
 #include "model/id.h"
 #include "model/limits.h"
 #include "model/submit_fields.h"
+#include "model/task_filter.h"
 #include "model/task_rules.h"
 
 #include <inttypes.h>
@@ -503,6 +504,24 @@ enum faina_code fa_check_failure(const struct faina_failure *failure, struct fai
     return c.result;
 }
 
+static void metadata_if_set(struct checker *c, const struct faina_query *query)
+{
+    if (c->result == FAINA_OK && query->metadata_count > FA_LIST_METADATA_MAX)
+        c->result = fa_error_field(c->err, c->refusal, "metadata",
+                                   "a filter has at most %d conditions on metadata, not %zu",
+                                   FA_LIST_METADATA_MAX, query->metadata_count);
+    for (size_t i = 0; c->result == FAINA_OK && i < query->metadata_count; i++)
+        c->result = fa_filter_check_metadata(&query->metadata[i], c->err);
+}
+
+static void sort_is_known(struct checker *c, enum faina_sort sort)
+{
+    if (c->result == FAINA_OK && (int)sort != FAINA_SORT_CREATED && sort != FAINA_SORT_UPDATED &&
+        sort != FAINA_SORT_PRIORITY && sort != FAINA_SORT_RUN_AT)
+        c->result = fa_error_field(c->err, c->refusal, "sort",
+                                   "sort must be createdAt, updatedAt, priority or runAt");
+}
+
 enum faina_code fa_check_query(const struct faina_query *query, struct faina_error *err)
 {
     struct checker c = {.refusal = FAINA_INVALID_REQUEST, .err = err};
@@ -520,14 +539,16 @@ enum faina_code fa_check_query(const struct faina_query *query, struct faina_err
     time_if_set(&c, query->created_before_us, "createdBefore");
     time_if_set(&c, query->updated_after_us, "updatedAfter");
     time_if_set(&c, query->updated_before_us, "updatedBefore");
+    time_if_set(&c, query->ended_after_us, "endedAfter");
+    time_if_set(&c, query->ended_before_us, "endedBefore");
+    time_if_set(&c, query->due_before_us, "dueBefore");
     name_if_set(&c, query->worker_id, FA_WORKER_ID_SIZE_MAX, "workerId");
-    if (c.result == FAINA_OK && query->sort != FAINA_SORT_CREATED &&
-        query->sort != FAINA_SORT_UPDATED)
-        c.result = fa_error_field(err, c.refusal, "sort", "sort must be createdAt or updatedAt");
-    if (c.result == FAINA_OK && query->ascending && query->sort == FAINA_SORT_CREATED)
-        c.result = fa_error_field(err, c.refusal, "order",
-                                  "order=asc needs sort=updatedAt; tasks by createdAt are listed "
-                                  "newest first");
+    name_if_set(&c, query->resource, FA_RESOURCE_NAME_SIZE_MAX, "resource");
+    name_if_set(&c, query->error_kind, FA_ERROR_KIND_SIZE_MAX, "errorKind");
+    name_if_set(&c, query->origin, FA_NAME_SIZE_MAX, "origin");
+    name_if_set(&c, query->schedule, FA_CRON_NAME_SIZE_MAX, "schedule");
+    metadata_if_set(&c, query);
+    sort_is_known(&c, query->sort);
     range(&c, query->limit, 0, FA_LIST_LIMIT_MAX, "limit");
     name_if_set(&c, query->cursor, FA_CURSOR_SIZE_MAX, "cursor");
     return c.result;

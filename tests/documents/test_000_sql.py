@@ -268,14 +268,14 @@ def test_list_by_updated_at(place):
     since = server.get(tasks[0])["updatedAt"]
     equal(listed(f"sort=updatedAt&updatedAfter={since}"), [tasks[0]])
     equal(listed(f"updatedBefore={since}"), tasks[:0:-1])
-    for bad in ("sort=priority", "sort=x", "order=up&sort=updatedAt", "order=asc", "updatedAfter=now",
+    for bad in ("sort=size", "sort=x", "order=up&sort=updatedAt", "order=up", "updatedAfter=now",
                 "sort=updatedAt&cursor=abc"):
         equal(server("GET", f"/tasks?{bad}", status=400).code(), "invalid_request", bad)
     rows = json.loads(place.faina("ls", "--sort", "updatedAt", "--order", "asc").stdout)["items"]
     equal([task["id"] for task in rows], tasks[1:] + [tasks[0]])
     rows = json.loads(place.faina("ls", "--updated-after", since).stdout)["items"]
     equal([task["id"] for task in rows], [tasks[0]])
-    place.faina("ls", "--sort", "priority", code=2)
+    place.faina("ls", "--sort", "size", code=2)
 
 
 def test_a_request_reads_a_bounded_number_of_rows(place):

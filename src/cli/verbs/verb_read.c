@@ -124,12 +124,16 @@ out:
 
 static int read_order(struct fa_cli *cli, struct faina_query *query)
 {
+    static const char *const sorts[] = {"createdAt", "updatedAt", "priority", "runAt"};
     const char *sort = fa_flag(cli, "sort"), *order = fa_flag(cli, "order");
+    size_t i = 0;
 
-    if (sort && strcmp(sort, "updatedAt") == 0)
-        query->sort = FAINA_SORT_UPDATED;
-    else if (sort && strcmp(sort, "createdAt") != 0)
-        return fa_cli_usage(cli, "--sort is createdAt or updatedAt, not \"%.40s\"", sort);
+    while (sort && i < FA_COUNT(sorts) && strcmp(sort, sorts[i]) != 0)
+        i++;
+    if (i == FA_COUNT(sorts))
+        return fa_cli_usage(cli, "--sort is createdAt, updatedAt, priority or runAt, not \"%.40s\"",
+                            sort);
+    query->sort = (enum faina_sort)i; /* in this order */
     query->ascending = order && strcmp(order, "asc") == 0;
     if (order && !query->ascending && strcmp(order, "desc") != 0)
         return fa_cli_usage(cli, "--order is desc or asc, not \"%.40s\"", order);
@@ -155,11 +159,19 @@ int fa_verb_ls(struct fa_cli *cli)
     if (code == FA_EXIT_OK)
         code = fa_flag_time(cli, "updated-before", true, &query.updated_before_us);
     if (code == FA_EXIT_OK)
+        code = fa_flag_time(cli, "ended-after", true, &query.ended_after_us);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_time(cli, "ended-before", true, &query.ended_before_us);
+    if (code == FA_EXIT_OK)
         code = read_order(cli, &query);
     if (code != FA_EXIT_OK)
         return code;
     query.limit = (int)limit;
     query.worker_id = fa_flag(cli, "worker");
+    query.resource = fa_flag(cli, "resource");
+    query.error_kind = fa_flag(cli, "error-kind");
+    query.origin = fa_flag(cli, "origin");
+    query.schedule = fa_flag(cli, "schedule");
     query.type = fa_flag(cli, "type");
     query.name = fa_flag(cli, "name");
     query.team_id = fa_flag(cli, "team");
@@ -167,7 +179,8 @@ int fa_verb_ls(struct fa_cli *cli)
     query.created_by = fa_flag(cli, "created-by");
     query.idempotency_key = fa_flag(cli, "key");
     query.cursor = fa_flag(cli, "cursor");
-    return list_all(cli, &op, &query.cursor, is_all, &query.limit);
+    code = fa_flag_where(cli, &query);
+    return code == FA_EXIT_OK ? list_all(cli, &op, &query.cursor, is_all, &query.limit) : code;
 }
 
 int fa_verb_children(struct fa_cli *cli)

@@ -269,13 +269,19 @@ static bool find_route(struct fa_request *req, const char *method)
     return is_found;
 }
 
+/* A word that ends in * is for all that begin so. */
 static bool is_in_words(const char *words, const char *word)
 {
     size_t len = strlen(word);
 
-    for (const char *at = words; at && *at; at += strcspn(at, " "), at += *at == ' ')
-        if (strcspn(at, " ") == len && memcmp(at, word, len) == 0)
+    for (const char *at = words; at && *at; at += strcspn(at, " "), at += *at == ' ') {
+        size_t size = strcspn(at, " ");
+
+        if (size == len && memcmp(at, word, len) == 0)
             return true;
+        if (at[size - 1] == '*' && len >= size && memcmp(at, word, size - 1) == 0)
+            return true;
+    }
     return false;
 }
 

@@ -9,6 +9,7 @@
 #include "model/limits.h"
 #include "model/states.h"
 #include "server/server_inner.h"
+#include "wire/filter.h"
 #include "wire/wire.h"
 
 #include <ctype.h>
@@ -329,22 +330,6 @@ static void after_tasks(struct fa_request *req)
     fa_respond_answer(req, 200, &fa_shape_tasks);
 }
 
-/* team_id is an alias of teamId. */
-static bool read_team(struct fa_request *req, const char **out)
-{
-    const char *camel = fa_url_param(&req->url, "teamId");
-    const char *snake = fa_url_param(&req->url, "team_id");
-    struct faina_error err;
-
-    *out = camel ? camel : snake;
-    if (!camel || !snake)
-        return true;
-    fa_error_field(&err, FAINA_INVALID_REQUEST, "teamId",
-                   "teamId and team_id are the same: give one");
-    fa_respond_problem(req, &err);
-    return false;
-}
-
 /* A UUID of another version: no task has such an id. */
 static bool is_foreign_id(const char *text)
 {
@@ -354,51 +339,58 @@ static bool is_foreign_id(const char *text)
     return text && !fa_id_parse(text, &id) && fa_uuid_parse(text, any);
 }
 
-/* The filters of /tasks and /stream. */
+/* The filters of /tasks and /stream: the route has checked which ones there may be. */
 static bool read_filters(struct fa_request *req, struct faina_query *query)
 {
-    const char *status = fa_url_param(&req->url, "status");
+    const struct fa_url *url = &req->url;
+    struct faina_error err;
 
-    query->ns = fa_request_namespace(req, fa_url_param(&req->url, "namespace"));
-    query->type = fa_url_param(&req->url, "type");
-    query->name = fa_url_param(&req->url, "name");
-    query->parent_id = fa_url_param(&req->url, "parentId");
-    query->created_by = fa_url_param(&req->url, "createdBy");
-    query->idempotency_key = fa_url_param(&req->url, "idempotencyKey");
-    return (!status || fa_request_statuses(req, status, &query->statuses)) &&
-           read_team(req, &query->team_id) &&
-           fa_request_time(req, "createdAfter", &query->created_after_us) &&
-           fa_request_time(req, "createdBefore", &query->created_before_us);
+    fa_error_clear(&err);
+    for (size_t i = 0; i < url->param_count; i++) {
+        if (fa_filter_has_name(url->params[i].name) &&
+            fa_filter_add(query, url->params[i].name, url->params[i].value, &req->arena, &err) !=
+                FAINA_OK) {
+            fa_respond_problem(req, &err);
+            return false;
+        }
+    }
+    query->ns = fa_request_namespace(req, query->ns);
+    return true;
 }
 
-/* A parameter with one of two values; false: it was refused. */
-static bool read_choice(struct fa_request *req, const char *name, const char *usual,
-                        const char *other, bool *is_other)
+/* A parameter with one of some values, the first by default; false: it was refused. */
+static bool read_choice(struct fa_request *req, const char *name, const char *const *choices,
+                        int *out)
 {
     const char *text = fa_url_param(&req->url, name);
     struct faina_error err;
+    struct fa_buf names;
 
-    *is_other = text && strcmp(text, other) == 0;
-    if (!text || *is_other || strcmp(text, usual) == 0)
+    for (*out = 0; text && choices[*out]; ++*out)
+        if (strcmp(text, choices[*out]) == 0)
+            return true;
+    if (!text)
         return true;
-    fa_error_field(&err, FAINA_INVALID_REQUEST, name, "%s must be %s or %s, not \"%.40s\"", name,
-                   usual, other, text);
+    fa_buf_init(&names, 256);
+    for (size_t i = 0; choices[i]; i++)
+        fa_buf_printf(&names, "%s%s", i == 0 ? "" : choices[i + 1] ? ", " : " or ", choices[i]);
+    fa_error_field(&err, FAINA_INVALID_REQUEST, name, "%s must be %s, not \"%.40s\"", name,
+                   names.ptr, text);
+    fa_buf_finish(&names);
     fa_respond_problem(req, &err);
     return false;
 }
 
-/* The order of the list, and filters that the stream doesn't have. */
 static bool read_order(struct fa_request *req, struct faina_query *query)
 {
-    bool by_update;
+    static const char *const sorts[] = {"createdAt", "updatedAt", "priority", "runAt", NULL};
+    static const char *const orders[] = {"desc", "asc", NULL};
+    int sort = 0, order = 0;
 
-    query->worker_id = fa_url_param(&req->url, "workerId");
-    if (!fa_request_time(req, "updatedAfter", &query->updated_after_us) ||
-        !fa_request_time(req, "updatedBefore", &query->updated_before_us) ||
-        !read_choice(req, "sort", "createdAt", "updatedAt", &by_update) ||
-        !read_choice(req, "order", "desc", "asc", &query->ascending))
+    if (!read_choice(req, "sort", sorts, &sort) || !read_choice(req, "order", orders, &order))
         return false;
-    query->sort = by_update ? FAINA_SORT_UPDATED : FAINA_SORT_CREATED;
+    query->sort = (enum faina_sort)sort; /* in this order */
+    query->ascending = order == 1;
     return true;
 }
 

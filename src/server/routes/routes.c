@@ -59,17 +59,23 @@ const struct fa_route fa_routes[] = {
      "curl $URL" FA_API "/tasks:batch" JSON
      "'{\"tasks\":[{\"type\":\"mail.send\",\"input\":1},{\"type\":\"mail.send\",\"input\":2}]}'"},
     {"GET", FA_API "/tasks", FA_OP_LIST, fa_handle_list, 0, NULL,
-     "namespace status type name teamId team_id parentId createdBy idempotencyKey createdAfter "
-     "createdBefore updatedAfter updatedBefore workerId sort order " PAGE " brief", NULL,
-     &fa_shape_tasks, 200,
+     "namespace status type name teamId team_id parentId createdBy idempotencyKey workerId "
+     "resource errorKind origin schedule metadata.* createdAfter createdBefore updatedAfter "
+     "updatedBefore endedAfter endedBefore dueBefore sort order " PAGE " brief",
+     NULL, &fa_shape_tasks, 200,
      "List tasks, newest first",
      "Lists one namespace; `namespace=*` lists all. `status` takes several with commas between. "
-     "`workerId` lists the tasks that the worker holds. `sort=updatedAt` lists them by their last "
-     "change, newest first, or oldest first with `order=asc`. "
+     "`workerId` lists the tasks that the worker holds, `resource` those that use it, `errorKind` "
+     "those whose last error is of this kind, `origin` those that this workflow created, "
+     "`schedule` those that the times of this schedule created, `metadata.PATH=VALUE` those whose "
+     "metadata has this value at the path, and `dueBefore` pending ones that are due before the time (without "
+     "`runAt` a task is due when it is submitted). `sort` is `createdAt`, `updatedAt`, `priority` "
+     "(the highest first, and the oldest first among those of one priority) or `runAt` (without "
+     "one a task counts by its submit); `order=asc` is the reverse. "
      "`limit` is at most 1000; continue with `cursor`, the `nextCursor` of the page before, in the "
      "same order. A page may have fewer tasks than `limit`, or none, and still have a "
      "`nextCursor`: a request reads a bounded number of rows, and a page of large tasks ends "
-     "early. "
+     "early (docs/limits.md says what each filter reads). "
      "`brief=true` leaves out input, output, metadata and spec.",
      "curl \"$URL" FA_API "/tasks?status=pending,running&type=mail.send&limit=20\""},
     {"GET", TASK, FA_OP_GET, fa_handle_get, 0, NULL, NULL, NULL, &fa_shape_task, 200,

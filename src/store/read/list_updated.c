@@ -35,14 +35,13 @@ struct candidate {
 struct merge {
     struct fa_source *source;
     struct fa_op *op;
-    const struct fa_keys *lanes;
+    struct fa_list_page *page;
     bool ascends;
     struct place from;   /* everything up to here is done ... */
     int64_t new_from;    /* ... and of the scan by id up to here */
     struct place bound;  /* no unread row precedes it */
     bool is_bounded;     /* there are unread rows ... */
     bool is_bounded_new; /* ... and those of the scan by id come first */
-    size_t rows;         /* read by this request */
     struct candidate *items;
     size_t count, size;
     /* Of the scan that is being read: */
@@ -57,26 +56,9 @@ static int compare(const struct merge *merge, struct place a, struct place b)
     return merge->ascends ? order : -order;
 }
 
-static bool is_wanted(const struct merge *merge, int64_t lane)
-{
-    if (merge->lanes == NULL)
-        return true;
-    for (size_t low = 0, high = merge->lanes->count; low < high;) {
-        size_t middle = (low + high) / 2;
-
-        if (merge->lanes->keys[middle] == lane)
-            return true;
-        if (merge->lanes->keys[middle] > lane) /* fa_keys_sort: the greatest first */
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
-}
-
 static void add(struct merge *merge, struct place place, int64_t lane, bool is_new)
 {
-    if (!is_wanted(merge, lane))
+    if (!fa_list_filter_has_lane(merge->page->filter, lane))
         return;
     merge->items = fa_arena_grow(merge->op->arena, merge->items, merge->count, &merge->size,
                                  sizeof(*merge->items));
@@ -112,7 +94,7 @@ static void sink_new(void *ctx, size_t n, const struct fa_value *c)
 /* A scan has more rows after the last one: none of these precedes it. */
 static void bound(struct merge *merge, int64_t want, bool is_new)
 {
-    merge->rows += merge->got;
+    merge->page->cost += merge->got;
     if ((int64_t)merge->got < want ||
         (merge->is_bounded && compare(merge, merge->last, merge->bound) >= 0))
         return;
@@ -242,8 +224,8 @@ static enum faina_code read_cursor(struct merge *merge, const char *cursor)
 
 static enum faina_code begin(struct merge *merge, const struct faina_query *query)
 {
-    if (query->cursor != NULL)
-        return read_cursor(merge, query->cursor);
+    if (merge->page->cursor != NULL)
+        return read_cursor(merge, merge->page->cursor);
     if (merge->ascends) {
         merge->from = (struct place){query->updated_after_us, 0};
         merge->new_from = query->updated_after_us > 0
@@ -269,35 +251,32 @@ static bool is_past(const struct merge *merge, const struct faina_query *query)
 }
 
 /* Shows the candidates; those after the last one that was shown remain. */
-static enum faina_code show(struct merge *merge, struct fa_list_page *page)
+static enum faina_code show(struct merge *merge)
 {
-    int64_t *keys = fa_arena_take(merge->op->arena, (merge->count + 1) * sizeof(*keys));
-    size_t done = merge->count;
+    struct fa_list_item *items =
+        fa_arena_take(merge->op->arena, (merge->count + 1) * sizeof(*items));
     enum faina_code code;
+    size_t done;
 
     for (size_t i = 0; i < merge->count; i++)
-        keys[i] = merge->items[i].place.id;
-    code = fa_list_add(merge->source, merge->op, page, keys, merge->count);
-    for (size_t i = 0; page->is_full && i < merge->count; i++) {
-        if (merge->items[i].place.id == page->last)
-            done = i + 1;
-    }
-    advance(merge, done, page->is_full);
+        items[i] = (struct fa_list_item){.key = merge->items[i].place.id};
+    code = fa_list_add(merge->source, merge->op, merge->page, items, merge->count, &done);
+    advance(merge, done, merge->page->is_full);
     return code;
 }
 
 enum faina_code fa_list_updated(struct fa_source *source, struct fa_op *op,
-                                struct fa_list_page *page, const struct fa_keys *lanes)
+                                struct fa_list_page *page)
 {
-    const struct faina_query *query = op->query;
-    unsigned statuses = query->statuses != 0 ? query->statuses : (1u << FAINA_STATUS_COUNT) - 1;
-    struct merge merge = {.source = source, .op = op, .lanes = lanes, .ascends = query->ascending};
+    const struct faina_query *query = page->filter->query;
+    unsigned statuses = page->filter->statuses;
+    struct merge merge = {.source = source, .op = op, .page = page, .ascends = query->ascending};
     int64_t want = (int64_t)page->limit + 1 > ROUND_MIN ? (int64_t)page->limit + 1 : ROUND_MIN;
     enum faina_code code = begin(&merge, query);
 
     while (code == FAINA_OK && !page->is_full && !is_past(&merge, query)) {
-        if (merge.rows >= FA_LIST_ROWS_MAX) {
-            op->tasks->next_cursor = write_cursor(&merge);
+        if (page->cost >= FA_LIST_COST_MAX) {
+            page->next_cursor = write_cursor(&merge);
             return FAINA_OK;
         }
         merge.count = 0;
@@ -305,11 +284,11 @@ enum faina_code fa_list_updated(struct fa_source *source, struct fa_op *op,
         code = read_round(&merge, statuses, want);
         settle(&merge);
         if (code == FAINA_OK)
-            code = show(&merge, page);
+            code = show(&merge);
         if (!merge.is_bounded)
             break;
     }
     if (code == FAINA_OK && page->is_full)
-        op->tasks->next_cursor = write_cursor(&merge);
+        page->next_cursor = write_cursor(&merge);
     return code;
 }

@@ -49,6 +49,7 @@ static const struct {
         COUNT),
     ROW(FA_LIST_LIMIT_DEFAULT, "items of a page, unless set otherwise", COUNT),
     ROW(FA_LIST_LIMIT_MAX, "items of a page", COUNT),
+    ROW(FA_LIST_METADATA_MAX, "conditions on `metadata` in one filter", COUNT),
     ROW(FA_TEAM_TASKS_MAX, "tasks of a removed team whose id a new team gets", COUNT),
     ROW(FA_TYPES_DEFAULT, "types of a namespace, unless set otherwise", COUNT),
     ROW(FA_TYPES_CEILING, "types of a namespace, however set", COUNT),

@@ -101,8 +101,9 @@ static void test_queries__every_statement_prepares(void **state)
 static bool may_scan(enum fa_sql sql)
 {
     static const enum fa_sql many[] = {
-        FA_SQL_AUDIT_PLACES, FA_SQL_AUDIT_HOLDS,   FA_SQL_AUDIT_TALLY,
-        FA_SQL_AUDIT_KEYS,   FA_SQL_AUDIT_BLOCKED, FA_SQL_LIST_LIVE, /* reads what lives */
+        FA_SQL_AUDIT_PLACES,      FA_SQL_AUDIT_HOLDS,   FA_SQL_AUDIT_TALLY,
+        FA_SQL_AUDIT_KEYS,        FA_SQL_AUDIT_BLOCKED, FA_SQL_LIST_WHOLE, /* used for few */
+        FA_SQL_LIST_WHOLE_PLACES,
     };
 
     for (size_t i = 0; i < FA_COUNT(many); i++) {
@@ -217,13 +218,40 @@ static void test_queries__the_right_index_is_used(void **state)
         {FA_SQL_ENDED_UPDATE, "SEARCH ended USING INTEGER PRIMARY KEY (rowid=?)", true},
         {FA_SQL_CHILD_NAMES, "INDEX task_parent (parent=?)", true},
         {FA_SQL_TASK_PARENT, "SEARCH task USING INTEGER PRIMARY KEY (rowid=?)", true},
-        {FA_SQL_LIST_ALL, "SEARCH task USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", true},
-        {FA_SQL_LIST_ENDED, "SEARCH ended USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", true},
-        {FA_SQL_LIST_ENDED_BADLY, "INDEX ended_badly (status=? AND rowid>? AND rowid<?)", false},
-        {FA_SQL_LIST_PARENT, "INDEX task_parent (parent=? AND rowid>? AND rowid<?)", true},
-        {FA_SQL_LIST_TEAM, "INDEX task_team (team=? AND rowid>? AND rowid<?)", true},
-        {FA_SQL_LIST_CREATED_BY, "INDEX task_created_by (created_by=? AND rowid>? AND rowid<?)",
+        {FA_SQL_LIST_ALL_DESC, "SEARCH task USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", true},
+        {FA_SQL_LIST_ALL_ASC, "SEARCH task USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", true},
+        {FA_SQL_LIST_ENDED_DESC, "SEARCH ended USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
          true},
+        {FA_SQL_LIST_ENDED_ASC, "SEARCH ended USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+         true},
+        {FA_SQL_LIST_BAD_DESC, "INDEX ended_badly (status=? AND rowid>? AND rowid<?)", true},
+        {FA_SQL_LIST_BAD_ASC, "INDEX ended_badly (status=? AND rowid>? AND rowid<?)", true},
+        {FA_SQL_LIST_HELD_DESC, "SEARCH held USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+         true},
+        {FA_SQL_LIST_HELD_ASC, "SEARCH held USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", true},
+        {FA_SQL_LIST_PARKED_DESC, "SEARCH parked USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+         true},
+        {FA_SQL_LIST_PARKED_ASC, "SEARCH parked USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+         true},
+        {FA_SQL_LIST_PARENT_DESC, "INDEX task_parent (parent=? AND rowid>? AND rowid<?)", true},
+        {FA_SQL_LIST_PARENT_ASC, "INDEX task_parent (parent=? AND rowid>? AND rowid<?)", true},
+        {FA_SQL_LIST_TEAM_DESC, "INDEX task_team (team=? AND rowid>? AND rowid<?)", true},
+        {FA_SQL_LIST_TEAM_ASC, "INDEX task_team (team=? AND rowid>? AND rowid<?)", true},
+        {FA_SQL_LIST_CREATED_BY_DESC,
+         "INDEX task_created_by (created_by=? AND rowid>? AND rowid<?)", true},
+        {FA_SQL_LIST_CREATED_BY_ASC, "INDEX task_created_by (created_by=? AND rowid>? AND rowid<?)",
+         true},
+        {FA_SQL_LIST_RANK_DESC, "INDEX task_rank (rank>? AND rank<?)", true},
+        {FA_SQL_LIST_RANK_ASC, "INDEX task_rank (rank>? AND rank<?)", true},
+        {FA_SQL_LIST_RUN_AT_DESC, "INDEX task_run_at (run_at_us>? AND run_at_us<?)", true},
+        {FA_SQL_LIST_RUN_AT_ASC, "INDEX task_run_at (run_at_us>?)", true},
+        {FA_SQL_LIST_DUE_DESC, "INDEX parked_at (at_us>? AND at_us<?)", true},
+        {FA_SQL_LIST_DUE_ASC, "INDEX parked_at (at_us>?)", true},
+        {FA_SQL_LIST_LATE_DESC,
+         "COVERING INDEX ready_run_at (run_at_us>? AND (run_at_us,id)<(?,?))", true},
+        {FA_SQL_LIST_LATE_ASC, "COVERING INDEX ready_run_at ((run_at_us,id)>(?,?))", true},
+        {FA_SQL_LIST_PARENT_PLACES, "INDEX task_parent (parent=?)", false},
+        {FA_SQL_TASK_METADATA, "SEARCH task USING INTEGER PRIMARY KEY (rowid=?)", true},
     };
     struct store store;
 

@@ -1,0 +1,5 @@
+-- How many tasks have one of the statuses $1, by the stored counts. Counts out of range are left
+-- out.
+SELECT coalesce(sum(n), 0)::bigint
+FROM tally
+WHERE ($1::bigint >> status) & 1 <> 0 AND n BETWEEN -1000000000000000 AND 1000000000000000

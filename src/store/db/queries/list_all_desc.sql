@@ -1,0 +1,5 @@
+-- Tasks, newest first, before the id ?1 and after ?2. The primary key.
+SELECT id, lane, rank, run_at_us FROM task
+WHERE id < ?1 AND id > ?2
+ORDER BY id DESC
+LIMIT ?3

@@ -1,0 +1,5 @@
+-- Claimed and running tasks, newest first, before the id ?1 and after ?2. The primary key.
+SELECT id, lane FROM held
+WHERE id < ?1 AND id > ?2
+ORDER BY id DESC
+LIMIT ?3

@@ -1,0 +1,5 @@
+-- Subtasks, oldest first, after the id ?1 and before ?2. Index task_parent.
+SELECT id, lane FROM task
+WHERE parent = ?4 AND id > ?1 AND id < ?2
+ORDER BY id ASC
+LIMIT ?3

@@ -1,0 +1,6 @@
+-- Delayed, blocked and background tasks, oldest first, after the id ?1 and before ?2. The primary
+-- key.
+SELECT id, lane FROM parked
+WHERE id > ?1 AND id < ?2
+ORDER BY id ASC
+LIMIT ?3

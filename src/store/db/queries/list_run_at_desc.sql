@@ -1,0 +1,6 @@
+-- Tasks that were submitted with a time to run at, by it, highest first, before a value and id.
+-- Index task_run_at.
+SELECT id, lane, run_at_us FROM task
+WHERE run_at_us IS NOT NULL AND (run_at_us, id) < (?1, ?2)
+ORDER BY run_at_us DESC, id DESC
+LIMIT ?3
