@@ -18,5 +18,5 @@ DO $$ BEGIN
 END $$;
 
 INSERT INTO schema_migrations (id, description, executed_at)
-VALUES ('0024_lists', 'Indexes for lists by priority and by the time to run at.', now())
+VALUES ('0025_lists', 'Indexes for lists by priority and by the time to run at.', now())
 ON CONFLICT (id) DO NOTHING;
