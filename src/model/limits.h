@@ -38,6 +38,7 @@
 #define FA_LIST_LIMIT_DEFAULT 100
 #define FA_LIST_LIMIT_MAX 1000
 #define FA_LIST_METADATA_MAX 16 /* conditions on metadata in one filter */
+#define FA_STREAM_IDS_MAX 200
 #define FA_GRAPH_NODES_MAX 200
 #define FA_GRAPH_DEPTH_DEFAULT 3
 #define FA_GRAPH_DEPTH_MAX 20

@@ -161,7 +161,12 @@ struct fa_follow_item {
     enum faina_status status;
     int64_t at_us;
     bool has_parent;
-    int64_t parent_key; /* of the parent's id (model/id.h) */
+    int64_t parent_key;            /* of the parent's id (model/id.h) */
+    char parent_id[FAINA_ID_SIZE]; /* "": there is none, or it was purged */
+    const char *worker_id;         /* NULL: none, or not known */
+    int64_t attempt;
+    int progress;
+    bool is_note; /* the status has not changed */
 };
 
 /* A piece of the log, in the order of commits. */

@@ -34,6 +34,7 @@
 #define END_US_MAX 5000000             /* R3, while the server stops */
 #define DROPPED_US_MAX 10000000        /* R3, otherwise */
 #define QUIET_US_MAX 15000000          /* without an event, after which the position is sent */
+#define COUNTS_MAX 1000                /* types and statuses of one interval */
 #define POLL_US 100000                 /* how often to read the log without a notification */
 
 /* Text that streams share. */
@@ -73,6 +74,17 @@ struct fa_stream {
     bool is_closed;
     struct fa_stream_calls calls;
     void *ctx;
+
+    /* R5: since counted_us. */
+    struct fa_arena count_arena;
+    struct count {
+        const char *type;
+        enum faina_status status;
+        int64_t n;
+    } * counts;
+    size_t count_count, count_size;
+    int64_t others[FAINA_STATUS_COUNT];
+    int64_t counted_us;
 };
 
 struct fa_streams {
@@ -212,6 +224,10 @@ static void write_event(struct fa_buf *out, const struct fa_follow_item *item)
     fa_json_set_str(&w, "teamId", item->team_id);
     fa_json_set_str(&w, "createdBy", item->created_by);
     fa_json_set_str(&w, "idempotencyKey", item->idempotency_key);
+    fa_json_set_str(&w, "workerId", item->worker_id);
+    fa_json_set_int(&w, "attempt", item->attempt);
+    fa_json_set_int(&w, "progress", item->progress);
+    fa_json_set_str(&w, "parentId", item->parent_id[0] ? item->parent_id : NULL);
     fa_json_key(&w, "createdAt");
     fa_wire_put_time(&w, item->at_us);
     fa_json_end_object(&w);
@@ -240,9 +256,26 @@ static bool is_created_in(const struct fa_stream_filter *filter, const char *tas
            (before_us == 0 || id.key < fa_id_key_at(before_us));
 }
 
+static int by_key(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static bool is_followed(const struct fa_stream_filter *filter, const char *task_id)
+{
+    struct fa_id id;
+
+    return !filter->keys ||
+           (fa_id_parse(task_id, &id) && bsearch(&id.key, filter->keys, filter->key_count,
+                                                 sizeof(*filter->keys), by_key) != NULL);
+}
+
 static bool matches(const struct fa_stream_filter *filter, const struct fa_follow_item *item)
 {
-    return may_see(filter, item->ns) && is_same(filter->ns, item->ns) &&
+    return is_followed(filter, item->task_id) && may_see(filter, item->ns) &&
+           is_same(filter->ns, item->ns) &&
            (!filter->type || (item->type && fa_name_is_same(filter->type, item->type))) &&
            is_same(filter->name, item->name) && is_same(filter->team_id, item->team_id) &&
            is_same(filter->created_by, item->created_by) &&
@@ -312,6 +345,8 @@ static int compare_positions(const void *a, const void *b)
     return strcmp(x->position, y->position);
 }
 
+static void send_counts(struct fa_stream *stream, int64_t now_us);
+
 /* Collects the streams of a round, sorted by position. Sends positions to quiet streams and cuts
  * stalled ones. */
 static size_t gather(struct fa_streams *streams)
@@ -327,6 +362,8 @@ static size_t gather(struct fa_streams *streams)
         cut_if_stalled(stream, now_us);
         if (!can_read(stream, now_us))
             continue;
+        if (stream->kind->filter.aggregate_us != 0)
+            send_counts(stream, now_us);
         streams->round = fa_grow(streams->round, count, &streams->round_size, sizeof(stream));
         streams->round[count++] = stream;
     }
@@ -364,7 +401,7 @@ static void encode(struct kind *kinds, const struct fa_followed *followed)
     for (size_t i = 0; i < followed->count; i++) {
         fa_buf_clear(&event);
         for (struct kind *kind = kinds; kind; kind = kind->group_next) {
-            if (!matches(&kind->filter, &followed->items[i]))
+            if (kind->filter.aggregate_us != 0 || !matches(&kind->filter, &followed->items[i]))
                 continue;
             if (event.len == 0)
                 write_event(&event, &followed->items[i]);
@@ -374,6 +411,87 @@ static void encode(struct kind *kinds, const struct fa_followed *followed)
         }
     }
     fa_buf_finish(&event);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Counts (R5)
+ */
+
+static void count_event(struct fa_stream *stream, const struct fa_follow_item *item)
+{
+    struct count *count;
+
+    for (size_t i = 0; i < stream->count_count; i++) {
+        count = &stream->counts[i];
+        if (count->status == item->status && fa_name_is_same(count->type, item->type)) {
+            count->n++;
+            return;
+        }
+    }
+    /* Of more types the rest is counted together. */
+    if (stream->count_count >= COUNTS_MAX) {
+        stream->others[item->status]++;
+        return;
+    }
+    stream->counts =
+        fa_grow(stream->counts, stream->count_count, &stream->count_size, sizeof(*stream->counts));
+    count = &stream->counts[stream->count_count++];
+    *count = (struct count){fa_arena_strdup(&stream->count_arena, item->type), item->status, 1};
+}
+
+/* The mutex is held. */
+static void count_events(struct fa_stream *stream, const struct fa_followed *followed)
+{
+    if (stream->is_over || stream->is_closed)
+        return;
+    for (size_t i = 0; i < followed->count; i++) {
+        const struct fa_follow_item *item = &followed->items[i];
+
+        if (!item->is_note && item->type && matches(&stream->kind->filter, item))
+            count_event(stream, item);
+    }
+}
+
+static void put_count(struct fa_json_writer *w, const char *type, enum faina_status status,
+                      int64_t n)
+{
+    fa_json_begin_object(w);
+    fa_json_set_str(w, "type", type);
+    fa_json_set_str(w, "status", faina_status_name(status));
+    fa_json_set_int(w, "count", n);
+    fa_json_end_object(w);
+}
+
+/* Sends what was counted, when the interval is over. The mutex is held. */
+static void send_counts(struct fa_stream *stream, int64_t now_us)
+{
+    struct fa_json_writer w;
+    struct block *block;
+
+    if (now_us - stream->counted_us < stream->kind->filter.aggregate_us)
+        return;
+    stream->counted_us = now_us;
+    if (stream->count_count == 0)
+        return;
+    block = block_create();
+    fa_buf_printf(&block->text, "id: %s\nevent: counts\ndata: ", stream->position);
+    fa_json_writer_init(&w, &block->text, 0);
+    fa_json_begin_object(&w);
+    fa_json_key(&w, "items");
+    fa_json_begin_array(&w);
+    for (size_t i = 0; i < stream->count_count; i++)
+        put_count(&w, stream->counts[i].type, stream->counts[i].status, stream->counts[i].n);
+    for (int status = 0; status < FAINA_STATUS_COUNT; status++)
+        if (stream->others[status] > 0)
+            put_count(&w, NULL, (enum faina_status)status, stream->others[status]);
+    fa_json_end_array(&w);
+    fa_json_end_object(&w);
+    fa_buf_add_str(&block->text, "\n\n");
+    stream->count_count = 0;
+    memset(stream->others, 0, sizeof(stream->others));
+    fa_arena_reset(&stream->count_arena);
+    add(stream, block);
+    wake(stream);
 }
 
 static void deliver(struct fa_streams *streams, struct fa_stream **group, size_t count,
@@ -390,6 +508,8 @@ static void deliver(struct fa_streams *streams, struct fa_stream **group, size_t
         if (stream->kind->block)
             add(stream, stream->kind->block);
         set_position(stream, followed->next);
+        if (stream->kind->filter.aggregate_us != 0)
+            count_events(stream, followed);
         if (stream->waiting > 0)
             wake(stream);
     }
@@ -441,6 +561,8 @@ static void free_stream(struct fa_stream *stream)
     leave_kind(stream->streams, stream->kind);
     while (stream->queue_count > 0)
         pop(stream);
+    fa_arena_finish(&stream->count_arena);
+    free(stream->counts);
     free(stream);
 }
 
@@ -555,6 +677,13 @@ static struct fa_stream_filter copy_filter(const struct fa_stream_filter *filter
     copy.team_id = fa_arena_strdup(arena, filter->team_id);
     copy.created_by = fa_arena_strdup(arena, filter->created_by);
     copy.idempotency_key = fa_arena_strdup(arena, filter->idempotency_key);
+    if (filter->keys) {
+        int64_t *keys = fa_arena_take(arena, (filter->key_count + 1) * sizeof(*keys));
+
+        memcpy(keys, filter->keys, filter->key_count * sizeof(*keys));
+        qsort(keys, filter->key_count, sizeof(*keys), by_key);
+        copy.keys = keys;
+    }
     if (filter->namespaces.items) {
         const char **items = fa_arena_zero(arena, filter->namespaces.count + 1, sizeof(*items));
 
@@ -589,7 +718,8 @@ static bool is_same_filter(const struct fa_stream_filter *a, const struct fa_str
            a->has_parent == b->has_parent && a->parent_key == b->parent_key &&
            a->created_after_us == b->created_after_us &&
            a->created_before_us == b->created_before_us &&
-           is_same_list(&a->namespaces, &b->namespaces);
+           is_same_list(&a->namespaces, &b->namespaces) && !a->keys && !b->keys &&
+           a->aggregate_us == b->aggregate_us;
 }
 
 /* Finds or adds the kind of a filter, and counts a stream. The mutex is held. */

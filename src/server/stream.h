@@ -12,6 +12,9 @@
  *       with the id of the last event it received.
  *   R3  A stream that has ended and whose client reads nothing for 10 seconds (5 while the server
  *       stops), although events wait to be sent, is cut off.
+ *   R5  An aggregated stream gets no single events. Each interval in which tasks have changed their
+ *       status it gets how many changes there were, by type and status, and its position behind
+ *       them.
  *   R4  The work per turn is bounded: a client takes 64 KiB before the others have their turn, and
  *       64 different positions are read in a round. No commit waits for streams.
  *
@@ -38,6 +41,9 @@ struct fa_stream_filter {
     bool has_parent;
     int64_t parent_key;
     int64_t created_after_us, created_before_us; /* 0: any time */
+    const int64_t *keys;                         /* of tasks (model/id.h), sorted; NULL: all */
+    size_t key_count;
+    int64_t aggregate_us; /* 0: single events; else how often their counts are sent */
 };
 
 /* The client's socket and token. Copied. */

@@ -133,6 +133,76 @@ def test_filters(place):
         stream.close()
 
 
+def test_worker_attempt_progress_and_parent(place):
+    server = place.serve()
+    stream = Stream(server, "?namespace=*")
+    parent = server.held(type="p")["id"]
+    server.act(parent, "block", workerId="w", subtasks=[{"type": "c"}])
+    child = server("GET", f"/tasks/{parent}/children", status=200).json()["items"][0]["id"]
+    server.act(child, "start", workerId="a worker")
+    server.act(child, "progress", workerId="a worker", progress=40)
+    server.act(child, "fail", workerId="a worker", error={"message": "no", "retryAfter": 0})
+    server.act(child, "start", workerId="v")
+    server.act(child, "complete", workerId="v")
+    wait_until(lambda: "completed" in stream.names(), "it ends")
+    shown = [(event["event"], event["workerId"], event["attempt"], event["progress"])
+             for _, _, event in stream.events if event["taskId"] == child]
+    equal(shown, [("created", None, 0, 0), ("claimed", "a worker", 1, 0), ("started", "a worker", 1, 0),
+                  ("progress", "a worker", 1, 40), ("retry_scheduled", "a worker", 1, 40),
+                  ("claimed", "v", 2, 40), ("started", "v", 2, 40), ("completed", "v", 2, 100)])
+    equal({(event["taskId"] == child, event["parentId"]) for _, _, event in stream.events},
+          {(True, parent), (False, None)})
+
+
+def test_some_tasks(place):
+    server = place.serve()
+    tasks = [server.submit()["id"] for _ in range(3)]
+    stream = Stream(server, f"?ids={tasks[0]},{tasks[2]}")
+    last = server.submit()["id"]
+    for task in (*tasks, last):
+        server.act(task, "cancel")
+    wait_until(lambda: len(stream.events) >= 2, "both end")
+    equal([event["taskId"] for _, _, event in stream.events], [tasks[0], tasks[2]])
+    for bad in ("x", tasks[0] + ",", ",".join([tasks[0]] * 201)):
+        equal(server("GET", f"/stream?ids={bad}", status=400).json()["errors"][0]["field"], "ids")
+
+
+def test_counts(place):
+    """Aggregated: no single events, and each change of a status is counted once."""
+    server = place.serve()
+    stream, other = Stream(server, "?aggregate=1s"), Stream(server, "?aggregate=1s&type=b")
+    for _ in range(20):
+        server.submit("a")
+    for _ in range(3):
+        task = server.submit("b")["id"]
+        server.act(task, "start", workerId="w")
+        server.act(task, "progress", workerId="w", progress=10)
+        server.act(task, "complete", workerId="w")
+
+    def total(events):
+        sums = {}
+        for _, name, event in list(events):
+            equal(name, "counts")
+            for item in event["items"]:
+                key = item["type"], item["status"]
+                sums[key] = sums.get(key, 0) + item["count"]
+        return sums
+
+    ends = {("b", status): 3 for status in ("pending", "claimed", "running", "completed")}
+    wait_until(lambda: total(stream.events) == {**ends, ("a", "pending"): 20}, "all are counted")
+    wait_until(lambda: total(other.events) == ends, "those of the type are counted")
+    is_true(len(stream.events) < 20, stream.events)
+    # It continues behind what was counted.
+    last = stream.events[-1][0]
+    stream.close()
+    server.submit("c")
+    stream = Stream(server, "?aggregate=1s", last=last)
+    wait_until(lambda: stream.events, "the rest is counted")
+    equal(total(stream.events), {("c", "pending"): 1})
+    for bad in ("0", "2s", "x"):
+        equal(server("GET", f"/stream?aggregate={bad}", status=400).json()["errors"][0]["field"], "aggregate")
+
+
 def test_resuming_without_gaps(place):
     """Listeners that come and go, while tasks are made: together each has heard everything, once."""
     server = place.serve()

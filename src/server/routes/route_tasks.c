@@ -606,11 +606,44 @@ static struct fa_stream_filter *make_filter(struct fa_request *req, const struct
     return filter;
 }
 
+/* `ids`: tasks, with commas between. */
+static bool read_ids(struct fa_request *req, struct fa_stream_filter *filter)
+{
+    const char *text = fa_url_param(&req->url, "ids");
+    struct faina_error err;
+    struct fa_id id;
+    int64_t *keys;
+
+    if (!text)
+        return true;
+    filter->keys = keys = fa_arena_take(&req->arena, FA_STREAM_IDS_MAX * sizeof(*keys));
+    for (;; text++) {
+        size_t len = strcspn(text, ",");
+
+        if (filter->key_count == FA_STREAM_IDS_MAX ||
+            !fa_id_parse(fa_arena_copy(&req->arena, text, len), &id)) {
+            fa_error_field(&err, FAINA_INVALID_REQUEST, "ids",
+                           filter->key_count == FA_STREAM_IDS_MAX
+                               ? "ids has more than %d tasks"
+                               : "ids must be up to %d ids of tasks, separated by commas",
+                           FA_STREAM_IDS_MAX);
+            fa_respond_problem(req, &err);
+            return false;
+        }
+        keys[filter->key_count++] = id.key;
+        text += len;
+        if (*text == '\0')
+            return true;
+    }
+}
+
 void fa_handle_stream(struct fa_request *req)
 {
     const char *name, *position = find_position(req, &name);
     struct faina_query query = {0};
     struct fa_op like = {.kind = FA_OP_LIST, .query = &query, .grant = &req->grant};
+    struct fa_stream_filter *filter;
+    int64_t aggregate_ms = -1;
     struct faina_error err;
     enum faina_code code;
     struct fa_op *op;
@@ -625,7 +658,16 @@ void fa_handle_stream(struct fa_request *req)
         fa_respond_problem(req, &err);
         return;
     }
-    req->data = make_filter(req, &query);
+    filter = make_filter(req, &query);
+    if (!read_ids(req, filter) || !fa_request_duration(req, "aggregate", &aggregate_ms))
+        return;
+    if (aggregate_ms != -1 && aggregate_ms != 1000) {
+        fa_error_field(&err, FAINA_INVALID_REQUEST, "aggregate", "aggregate must be 1s");
+        fa_respond_problem(req, &err);
+        return;
+    }
+    filter->aggregate_us = aggregate_ms == 1000 ? 1000000 : 0;
+    req->data = filter;
     req->stays = true; /* the stream's thread resumes the connection in its loop */
     op = fa_request_op(req, FA_OP_FOLLOW); /* also checks the position */
     op->page.cursor = position ? fa_arena_strdup(&req->arena, position) : NULL;

@@ -330,9 +330,12 @@ const struct fa_route fa_routes[] = {
 
     {"GET", FA_API "/stream", FA_ACCESS_STREAM, fa_handle_stream, 0, NULL,
      "namespace status type name teamId team_id parentId createdBy idempotencyKey createdAfter "
-     "createdBefore lastEventId",
+     "createdBefore ids aggregate lastEventId",
      NULL, &fa_reply_stream, 200, "Stream task events",
-     "Server-sent events, named by event type. With `Last-Event-ID` (or "
+     "Server-sent events, named by event type. `ids` follows some tasks, up to 200 with commas "
+     "between. With `aggregate=1s` there are no single events: once a second an event `counts` "
+     "has `{items: [{type, status, count}]}`, how many tasks have got each status since the last "
+     "one; of very many types the rest is counted with `type` null. With `Last-Event-ID` (or "
      "`lastEventId`) it continues after that event, without a gap, or with 0 from the oldest event "
      "that is kept; an event `gap` marks where events are not kept any more. After a while "
      "without events the "

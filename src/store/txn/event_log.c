@@ -3,6 +3,7 @@
 
 #include "model/limits.h"
 #include "store/read/lookup.h"
+#include "store/read/show.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,29 +109,57 @@ struct lines {
     struct line {
         int64_t key, at_us;
         int status;
-        const char *what;
+        const char *what, *worker; /* worker NULL: none */
+        int64_t attempt;
+        int progress;
+        bool is_note;
         struct position after;
         struct fa_row *row;
     } * items;
     size_t count, size, rows;
 };
 
-/* Reads one line; false: there are no more. */
-static bool read_line(const char **text, const char *end, struct line *out, struct fa_arena *arena)
+/* The part of a line from the tab on. *worker is the worker of the lines before. */
+static void read_rest(const char *at, const char *stop, struct line *out, const char **worker,
+                      struct fa_arena *arena)
 {
-    const char *stop = memchr(*text, '\n', (size_t)(end - *text)), *what;
+    char *next;
+
+    out->attempt = (int64_t)strtoull(at, &next, 16);
+    if (next >= stop || (*next != '+' && *next != '-'))
+        return;
+    out->is_note = *next == '-';
+    out->progress = (int)strtol(next + 1, &next, 16);
+    if (next + 1 >= stop || *next != '\t')
+        return;
+    next++;
+    if (stop - next != 1 || *next != '=')
+        *worker = fa_arena_copy(arena, next, (size_t)(stop - next));
+    out->worker = *worker;
+}
+
+/* Reads one line; false: there are no more. */
+static bool read_line(const char **text, const char *end, struct line *out, const char **worker,
+                      struct fa_arena *arena)
+{
+    const char *stop = memchr(*text, '\n', (size_t)(end - *text)), *what, *tab;
     char *at;
 
     if (stop == NULL)
         return false;
+    *out = (struct line){0};
     out->key = (int64_t)strtoull(*text, &at, 16);
     out->at_us = (int64_t)strtoull(at, &at, 16);
     out->status = (int)strtol(at, &at, 10);
     what = at + (*at == ' ');
     if (what > stop || out->status < 0 || out->status >= FAINA_STATUS_COUNT)
         out->key = 0; /* a damaged line */
-    else
-        out->what = fa_arena_copy(arena, what, (size_t)(stop - what));
+    else {
+        tab = memchr(what, '\t', (size_t)(stop - what));
+        out->what = fa_arena_copy(arena, what, (size_t)((tab ? tab : stop) - what));
+        if (tab)
+            read_rest(tab + 1, stop, out, worker, arena);
+    }
     *text = stop + 1;
     return true;
 }
@@ -139,7 +168,7 @@ static void sink_row(void *ctx, size_t n, const struct fa_value *c)
 {
     struct lines *lines = ctx;
     struct position position = {fa_value_as_int(&c[0]), fa_value_as_int(&c[1]), 0};
-    const char *text, *end;
+    const char *text, *end, *worker = NULL;
     struct line line;
 
     (void)n;
@@ -148,7 +177,7 @@ static void sink_row(void *ctx, size_t n, const struct fa_value *c)
     text = fa_arena_copy(lines->arena, c[3].text.ptr, c[3].text.len);
     end = text + c[3].text.len;
     lines->rows++;
-    while (lines->count < lines->limit && read_line(&text, end, &line, lines->arena)) {
+    while (lines->count < lines->limit && read_line(&text, end, &line, &worker, lines->arena)) {
         position.line++;
         if (compare_positions(position, lines->position) == 0 &&
             position.line <= lines->position.line)
@@ -168,6 +197,18 @@ static void sink_row(void *ctx, size_t n, const struct fa_value *c)
     lines->position = position;
 }
 
+/* The rest of the ids of parents. */
+static enum faina_code find_parents(struct fa_source *source, struct fa_row **list, size_t count,
+                                    struct fa_arena *arena, struct faina_error *err)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (list[i]->has_task && list[i]->parent != 0)
+            list[kept++] = list[i];
+    return kept > 0 ? fa_rows_read_ahead(source, list, kept, true, arena, err) : FAINA_OK;
+}
+
 /* The tasks of the lines, each read once. */
 static enum faina_code find_tasks(struct fa_source *source, struct lines *lines,
                                   struct faina_error *err)
@@ -175,6 +216,7 @@ static enum faina_code find_tasks(struct fa_source *source, struct lines *lines,
     struct fa_row *rows = fa_arena_zero(lines->arena, lines->count + 1, sizeof(*rows));
     struct fa_row **list = fa_arena_take(lines->arena, (lines->count + 1) * sizeof(*list));
     size_t count = 0;
+    enum faina_code code;
 
     for (size_t i = 0; i < lines->count; i++) {
         /* Events of one task come close together. */
@@ -188,7 +230,8 @@ static enum faina_code find_tasks(struct fa_source *source, struct lines *lines,
             lines->items[i].row = &rows[count++];
         }
     }
-    return fa_rows_load_tasks(source, list, count, lines->arena, err);
+    code = fa_rows_load_tasks(source, list, count, lines->arena, err);
+    return code == FAINA_OK ? find_parents(source, list, count, lines->arena, err) : code;
 }
 
 static void set_result(struct fa_op *op, const struct lines *lines)
@@ -216,7 +259,13 @@ static void set_result(struct fa_op *op, const struct lines *lines)
             .at_us = line->at_us,
             .has_parent = row->parent != 0,
             .parent_key = row->parent,
+            .attempt = line->attempt,
+            .progress = line->progress,
+            .worker_id = line->worker ? fa_arena_strdup(op->arena, line->worker) : NULL,
+            .is_note = line->is_note,
         };
+        if (row->parent != 0 && row->has_parent_tail && row->parent_tail >= 0)
+            fa_id_format((struct fa_id){row->parent, row->parent_tail}, item->parent_id);
         fa_id_format(row->id, item->task_id);
         item->ns = fa_arena_strdup(op->arena, item->ns);
         item->type = fa_arena_strdup(op->arena, item->type);

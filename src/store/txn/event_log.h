@@ -17,6 +17,13 @@
 #include "service/service.h"
 #include "store/txn/unit.h"
 
+/*
+ * A line: the key of the task and the time in hexadecimal, the status as a digit and the event,
+ * with spaces between. Then, if the task has been claimed, a tab, the attempt in hexadecimal, `+`
+ * or (when the status has not changed) `-`, the progress in hexadecimal, a tab and the worker;
+ * `=` is that of the last line of the row that names one.
+ */
+
 /* Stores the lines that the unit has collected. Part of a commit. */
 FA_MUST_CHECK enum faina_code fa_event_log_write(struct fa_unit *unit, struct faina_error *err);
 /* A chore: removes rows past retention. */

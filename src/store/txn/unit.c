@@ -54,6 +54,7 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->actor.worker = NULL;
     clear_tables(unit);
     fa_buf_clear(&unit->log_lines);
+    unit->log_worker_len = 0;
     unit->row_count = 0;
     unit->dirty_count = 0;
     unit->event_count = 0;
@@ -465,10 +466,25 @@ static void note(struct fa_unit *unit, const struct fa_unit_event *event)
     unit->events[unit->event_count++] = *event;
 }
 
-void fa_unit_log_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
-                       enum faina_status status, int64_t at_us)
+/* Many events of a transaction are of one worker: "=" is the worker of the line before. */
+static void log_worker(struct fa_unit *unit, const char *worker)
 {
-    char line[96], *at = fa_put_hex(line, (uint64_t)row->id.key);
+    size_t len = strlen(worker);
+
+    if (len == unit->log_worker_len &&
+        memcmp(unit->log_lines.ptr + unit->log_worker_at, worker, len) == 0) {
+        fa_buf_add(&unit->log_lines, "=", 1);
+        return;
+    }
+    unit->log_worker_at = unit->log_lines.len;
+    unit->log_worker_len = len;
+    fa_buf_add(&unit->log_lines, worker, len);
+}
+
+static void log_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
+                      enum faina_status status, int64_t at_us, const char *worker, bool is_note)
+{
+    char line[160], *at = fa_put_hex(line, (uint64_t)row->id.key);
     size_t len = strlen(what);
 
     assert(len < 32);
@@ -479,15 +495,30 @@ void fa_unit_log_event(struct fa_unit *unit, const struct fa_row *row, const cha
     *at++ = ' ';
     memcpy(at, what, len);
     at += len;
-    *at++ = '\n';
+    if (worker || row->attempts > 0 || is_note) {
+        *at++ = '\t';
+        at = fa_put_hex(at, (uint64_t)row->attempts);
+        *at++ = is_note ? '-' : '+';
+        at = fa_put_hex(at, (uint64_t)row->progress);
+        *at++ = '\t';
+    }
     fa_buf_add(&unit->log_lines, line, (size_t)(at - line));
+    if (worker)
+        log_worker(unit, worker);
+    fa_buf_add(&unit->log_lines, "\n", 1);
+}
+
+void fa_unit_log_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
+                       enum faina_status status, int64_t at_us)
+{
+    log_event(unit, row, what, status, at_us, row->worker, false);
 }
 
 /* Stores an event with this time, and adds it to the event log. */
-static void add_event(struct fa_unit *unit, const struct fa_row *row, int64_t at_us,
+static void add_event(struct fa_unit *unit, const struct fa_row *row, int64_t at_us, bool is_note,
                       struct fa_unit_event event)
 {
-    fa_unit_log_event(unit, row, event.what, row->status, at_us);
+    log_event(unit, row, event.what, row->status, at_us, event.worker, is_note);
     event.task = row->id.key;
     event.at_us = at_us;
     event.status = row->status;
@@ -500,7 +531,7 @@ void fa_unit_event(struct fa_unit *unit, const struct fa_row *row, const char *w
                    enum faina_actor actor, const char *worker, const char *detail)
 {
     add_event(
-        unit, row, row->updated_us,
+        unit, row, row->updated_us, strcmp(what, "progress") == 0,
         (struct fa_unit_event){
             .what = what, .actor = actor, .state = row->state, .worker = worker, .detail = detail});
 }
@@ -510,7 +541,7 @@ void fa_unit_note(struct fa_unit *unit, struct fa_row *row, const char *what,
 {
     row->noted_us = next_time(unit, row);
     add_event(
-        unit, row, row->noted_us,
+        unit, row, row->noted_us, true,
         (struct fa_unit_event){.what = what, .actor = actor, .worker = worker, .detail = detail});
 }
 

@@ -114,7 +114,8 @@ struct fa_unit {
         *trigger_failures; /* triggers on ends of tasks that could not make a task */
     size_t trigger_failure_count, trigger_failure_size;
 
-    struct fa_buf log_lines; /* events of this transaction, for the event log */
+    struct fa_buf log_lines;              /* events of this transaction, for the event log */
+    size_t log_worker_at, log_worker_len; /* the last worker in these lines; length 0: none */
 
     uint64_t changes;     /* grows with each change: compared to see if an operation made any */
     bool has_arrivals;    /* a row that is not written yet may belong in `ready`, and isn't there */
