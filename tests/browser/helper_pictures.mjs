@@ -1,6 +1,7 @@
 // The pictures of the manual: node helper_pictures.mjs FOLDER [all]
 //
 // With `all` it makes one of every view in both themes and two widths, for looking at them.
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,10 +24,34 @@ for (let round = 0; round < 8; round++) {
   }
 }
 
+/** An hour of history, as a server stores it (store/txn/history_log.h). */
+async function addHistory() {
+  await server.stop();
+  const last = Math.floor(Date.now() / 60000) - 1;
+  const range = (seconds) => Math.floor((Math.log2(seconds * 1e6) - 2) * 8);
+  const rows = [];
+  for (let i = 0; i < 62; i++) {
+    const minute = last - i;
+    const wave = (period, phase) => Math.sin((minute + phase) / period) + Math.sin((minute + phase) / period / 2.7) / 2;
+    const submitted = Math.round(90 + 35 * wave(7, 0));
+    const completed = Math.round(86 + 30 * wave(7, 2));
+    const failed = Math.max(0, Math.round(2 + 3 * wave(3, 1)));
+    const wait = 0.4 + 0.25 * (wave(7, 1) + 1.5);
+    const waits = `${range(wait)}:60 ${range(wait * 4)}:30 ${range(wait * 9)}:4`;
+    const runs = `${range(0.2)}:50 ${range(0.7 + 0.2 * wave(5, 3))}:38 ${range(2.4 + wave(4, 0) * 0.6)}:4`;
+    const at = BigInt(minute) * 60000000n;
+    const seq = (BigInt(minute) << 35n) | (7n << 12n);
+    rows.push(`(${seq}, ${at}, 'default', '', ${submitted}, ${completed}, ${failed}, 0, 0, 0, '${waits}', '${runs}', ${Math.round(180 + 60 * wave(9, 4))}, ${Math.round(26 + 6 * wave(5, 2))}, ${Math.round(wait * 9000)})`);
+  }
+  execFileSync("sqlite3", [join(folder, "t.db"), `INSERT OR IGNORE INTO history VALUES ${rows.join(", ")}`]);
+  await server.start();
+}
+await addHistory();
+
 async function picture(page, view, name) {
   await visit(page, view);
   await settled(page);
-  await page.waitForTimeout(1500); // charts are drawn after their data has come
+  await page.waitForTimeout(2000); // charts are drawn after their data has come
   await page.screenshot({ path: join(out, `${name}.png`) });
 }
 

@@ -393,6 +393,14 @@ export interface Schemas {
       event: string;
       /** Status after the event */
       status: "pending" | "claimed" | "running" | "blocked" | "background" | "completed" | "failed" | "dead_letter" | "cancelled";
+      /** The worker that held the task */
+      workerId: string | null;
+      /** How many attempts there have been */
+      attempt: number;
+      /** 0 to 100 */
+      progress: number;
+      /** The parent of the task */
+      parentId: string | null;
       /** Time of the event */
       createdAt: string;
       /** The number in the parent's id: its first 60 bits, without the version */
@@ -518,6 +526,51 @@ export interface Schemas {
       /** The fence of the claim; refuses the request of an earlier claim */
       fence?: number;
     })[];
+  };
+  "History": {
+    /** The steps, oldest first; the last one contains the present */
+    items: ({
+      /** The beginning of the step */
+      at: string;
+      /** Tasks that were created */
+      submitted: number;
+      /** Tasks that completed */
+      completed: number;
+      /** Tasks that failed for good */
+      failed: number;
+      /** Tasks that ran out of attempts */
+      deadLettered: number;
+      /** Tasks that were cancelled */
+      cancelled: number;
+      /** How often a task became pending again, after an attempt that failed or by a retry */
+      retried: number;
+      /** Pending tasks at the end of the step, or now */
+      waiting: number;
+      /** Tasks that were claimed, running or in the background, at its end or now */
+      running: number;
+      /** The longest that a ready task had waited */
+      oldestReadySeconds: number;
+      /** Seconds that tasks were ready before they were claimed */
+      wait: {
+        /** Half of them are shorter; null: there were none */
+        p50: number | null;
+        /** 95 of 100 are shorter */
+        p95: number | null;
+        /** 99 of 100 are shorter */
+        p99: number | null;
+      };
+      /** Seconds that attempts took, from start, or else claim, to end */
+      run: {
+        /** Half of them are shorter; null: there were none */
+        p50: number | null;
+        /** 95 of 100 are shorter */
+        p95: number | null;
+        /** 99 of 100 are shorter */
+        p99: number | null;
+      };
+    })[];
+    /** The length of a step */
+    step: string | null;
   };
   "Info": {
     /** `sqlite`, `postgres`, `nats` or `memory` */

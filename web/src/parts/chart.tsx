@@ -71,7 +71,7 @@ export function UPlotChart({ buckets, kind, label }: ChartProps) {
       tzDate: zone.value === "utc" ? (ts) => uPlot.tzDate(new Date(ts * 1000), "UTC") : undefined,
       scales: { y: { range: (_self, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
       axes: [
-        { ...axis, space: 60, values: [[86400, "{MM}-{DD}", null, null, null, null, null, null, 1], [3600, "{HH}:{mm}", "\n{MM}-{DD}", null, null, null, null, null, 1], [60, "{HH}:{mm}", null, null, null, null, null, null, 1]] as never },
+        { ...axis, size: 34, space: 60, values: [[86400, "{MM}-{DD}", null, null, null, null, null, null, 1], [3600, "{HH}:{mm}", "\n{MM}-{DD}", null, null, null, null, null, 1], [60, "{HH}:{mm}", null, null, null, null, null, null, 1]] as never },
         { ...axis, size: 52, values: (_self, splits) => splits.map(format) },
       ],
       series: [
@@ -79,7 +79,8 @@ export function UPlotChart({ buckets, kind, label }: ChartProps) {
         ...lines.map((line) => ({
           label: line.name, stroke: color(line.color), width: 1.5, dash: line.dash, points: { show: false }, spanGaps: true,
           fill: line.fill ? color(`${line.color}-fill`) : undefined,
-          value: (_self: uPlot, v: number | null) => format(v),
+          // Without a pointer, the last value.
+          value: (self: uPlot, v: number | null, at: number, i: number | null) => format(i === null || i === undefined ? (self.data[at]!.at(-1) as number | null) : v),
         })),
       ],
     }, latest.current, element);

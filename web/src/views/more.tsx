@@ -375,7 +375,7 @@ function Workers() {
                     <td class="num">{formatCount(worker.poolSize)}</td>
                     <td class={`nowrap${now.value - Date.parse(worker.lastHeartbeat) > 30000 ? " bad" : ""}`}><Age at={worker.lastHeartbeat} /></td>
                     <td class="nowrap"><Age at={worker.startedAt} /></td>
-                    <td class="message"><TypeTags names={(worker.types ?? []) as string[]} /></td>
+                    <td class="message">{worker.poolSize ? <TypeTags names={(worker.types ?? []) as string[]} /> : <span class="faint">none</span>}</td>
                     <td>{worker.version ?? <span class="faint">–</span>}</td>
                   </tr>
                 ))}

@@ -92,7 +92,7 @@ export function NowView() {
       <div class="tiles">
         <Tile name="Waiting" value={formatShort(by?.pending)} note={oldest !== null ? `oldest ready ${formatSpan(oldest)}` : "none ready"} href={link(["tasks"], { q: "status:pending" })} icon="pending" />
         <Tile name="Running" value={formatShort(by && held)} note={slots ? `${formatCount(slots)} slots on ${alive} ${alive === 1 ? "worker" : "workers"}` : "no workers"} href={link(["tasks"], { q: "status:claimed,running" })} icon="running" />
-        <Tile name="Blocked" value={formatShort(by && by.blocked + by.background)} note="on others, or in the background" href={link(["tasks"], { q: "status:blocked,background" })} icon="blocked" />
+        <Tile name="Blocked" value={formatShort(by && by.blocked + by.background)} note="or in the background" href={link(["tasks"], { q: "status:blocked,background" })} icon="blocked" />
         <Tile name="Failed" value={formatShort(by && by.failed + by.dead_letter)} note="kept, not retried any more" href={link(["failures"])} icon="failed" isBad={Boolean(by && by.failed + by.dead_letter)} />
         <Tile name="Completed" value={formatShort(by?.completed)} note="kept" href={link(["tasks"], { q: "status:completed" })} icon="completed" />
       </div>

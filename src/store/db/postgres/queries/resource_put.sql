@@ -1,5 +1,4 @@
--- Stores a resource's limits. What was spent of its rate stays.
+-- Stores a resource's limit.
 -- @changes
-UPDATE resource
-SET max_concurrency = $3, is_set = $4::smallint, rate_count = $5, rate_per_ms = $6, rate_burst = $7
+UPDATE resource SET max_concurrency = $3, is_set = $4::smallint
 WHERE id = $1
