@@ -619,12 +619,23 @@ FAINA_API enum faina_code faina_explain(struct faina *engine, const char *id,
  * Resources, teams, statistics
  */
 
+/* How often tasks that name a resource may start. In any interval t at most `burst` + `count` * t /
+ * `per_ms` tasks start, on all nodes together. A start is a claim. A task that is released, or
+ * fails, starts again when it is claimed again. */
+struct faina_rate {
+    int64_t count;  /* 0: no rate */
+    int64_t per_ms; /* at most 31 days */
+    int64_t burst;  /* tasks that may start at once after a pause; 0: `count` */
+};
+
 struct faina_resource {
     const char *name;
     int64_t max_concurrency; /* -1: no limit */
     int64_t in_use;
     size_t holder_count;
     const char *const *holders; /* task ids; at most 100 */
+    struct faina_rate rate;
+    const char *limited_by; /* the name with "*" that the limits come from; NULL: its own */
 };
 
 struct faina_resources {
@@ -632,10 +643,18 @@ struct faina_resources {
     struct faina_resource *items;
 };
 
-/* Sets how many tasks may use a resource at once (0: none, -1: no limit). A lower limit takes
- * effect as holders end. */
+/* Sets how many tasks may use a resource at once (0: none, -1: no limit), and removes its rate. A
+ * lower limit takes effect as holders end. If the name ends in "*", the limit applies to each
+ * resource that begins with the rest of the name and has no limit of its own; the longest such name
+ * applies. */
 FAINA_API enum faina_code faina_resource_set(struct faina *engine, const char *name,
                                              int64_t max_concurrency, struct faina_error *err);
+
+/* The same with a rate; NULL: no rate. Tokens that were spent under the last rate stay spent. */
+FAINA_API enum faina_code faina_resource_limit(struct faina *engine, const char *name,
+                                               int64_t max_concurrency,
+                                               const struct faina_rate *rate,
+                                               struct faina_error *err);
 
 /* The resource `name`, or all of them (NULL), with their holders. */
 FAINA_API enum faina_code faina_resource_list(struct faina *engine, const char *name,

@@ -582,14 +582,23 @@ enum faina_code faina_explain(struct faina *engine, const char *id, struct faina
  * Resources, teams, numbers
  */
 
-enum faina_code faina_resource_set(struct faina *engine, const char *name, int64_t max_concurrency,
-                                   struct faina_error *err)
+enum faina_code faina_resource_limit(struct faina *engine, const char *name,
+                                     int64_t max_concurrency, const struct faina_rate *rate,
+                                     struct faina_error *err)
 {
     struct fa_op op = {.kind = FA_OP_RESOURCE_SET};
 
     op.resource.name = name;
     op.resource.max_concurrency = max_concurrency;
+    if (rate != NULL)
+        op.resource.rate = *rate;
     return run(engine, &op, NULL, 0, err);
+}
+
+enum faina_code faina_resource_set(struct faina *engine, const char *name, int64_t max_concurrency,
+                                   struct faina_error *err)
+{
+    return faina_resource_limit(engine, name, max_concurrency, NULL, err);
 }
 
 enum faina_code faina_resource_list(struct faina *engine, const char *name,

@@ -255,6 +255,11 @@ static const struct fa_flag broker_flags[] = {
     {"limit", 0, "N", "keep at most this many messages (default 10000000)"}, F_END,
 };
 
+static const struct fa_flag resource_flags[] = {
+    {"rate", 0, "N/TIME", "how many tasks may start in a time: 10/s, 600/m, 5000/day, 3/90s"},
+    {"burst", 0, "N", "how many may start at once after a pause (default: the N of --rate)"}, F_END,
+};
+
 static const struct fa_flag team_create_flags[] = {
     {"id", 0, "UUID", "its id (default: a new one); a team with this id is changed"},
     {"spec", 0, "JSON", "settings of the team; also @FILE", .takes = FA_TAKES_JSON}, F_END,
@@ -483,8 +488,12 @@ const struct fa_verb fa_verbs[] = {
     {"resource ls", FA_GROUP_ADMIN, "[NAME]", "list resources, their limits and holders", NULL,
      NULL, 0, 1, fa_verb_resource_ls, NULL},
     {"resource set", FA_GROUP_ADMIN, "NAME N", "limit how many tasks use a resource at once",
-     "N is a number, or none (or null) for no limit.", "faina resource set gpu 2",
-     2, 2, fa_verb_resource_set, NULL, .makes_store = true},
+     "N is a number, or none (or null) for no limit. With --rate also how many may start in a "
+     "time, on all nodes together; without, a rate is removed. A NAME that ends in * sets the "
+     "limits of each resource that begins with the rest of it and has none of its own.",
+     "faina resource set gpu 2\nfaina resource set smtp 5 --rate 10/s --burst 20\n"
+     "faina resource set 'mail:*' none --rate 10/s",
+     2, 2, fa_verb_resource_set, resource_flags, .makes_store = true},
     {"resource rm", FA_GROUP_ADMIN, "NAME", "remove the limit of a resource", NULL, NULL,
      1, 1, fa_verb_resource_rm, NULL},
     {"team ls", FA_GROUP_ADMIN, "", "list teams", NULL, NULL, 0, 0, fa_verb_team_ls, NULL},

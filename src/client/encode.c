@@ -321,7 +321,9 @@ static void body_limit(const struct fa_op *op, struct fa_json_writer *w)
 {
     fa_shape_put(w, &fa_body_limit,
                  &(struct fa_limit_body){.has_limit = true,
-                                         .max_concurrency = op->resource.max_concurrency});
+                                         .max_concurrency = op->resource.max_concurrency,
+                                         .has_rate = op->resource.rate.count != 0,
+                                         .rate = op->resource.rate});
 }
 
 static void body_broker(const struct fa_op *op, struct fa_json_writer *w)

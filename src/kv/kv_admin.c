@@ -5,6 +5,7 @@
 #include "kv/kv_keys.h"
 #include "kv/kv_permits.h"
 #include "kv/kv_read_lists.h"
+#include "model/rate.h"
 #include "model/states.h"
 
 #include <stdlib.h>
@@ -124,10 +125,29 @@ static enum faina_code set_paused(struct fa_kv_engine *engine, struct fa_op *op)
  * Limits
  */
 
+/* Rates, and limits by the beginning of a name, need a row that all claims lock. */
+static enum faina_code check_limits(struct fa_op *op)
+{
+    if (op->kind != FA_OP_RESOURCE_SET)
+        return FAINA_OK;
+    if (op->resource.rate.count > 0)
+        return fa_error_field(&op->error, FAINA_NOT_SUPPORTED, "rate",
+                              "an engine on NATS has no rates of resources; SQLite and "
+                              "PostgreSQL have them");
+    if (fa_resource_is_prefix(op->resource.name))
+        return fa_error_set(&op->error, FAINA_NOT_SUPPORTED,
+                            "an engine on NATS has no limits for names that end in *; SQLite and "
+                            "PostgreSQL have them");
+    return FAINA_OK;
+}
+
 static enum faina_code set_limit(struct fa_kv_engine *engine, struct fa_op *op)
 {
-    enum faina_code code = FAINA_CONFLICT;
+    enum faina_code code = check_limits(op);
 
+    if (code != FAINA_OK)
+        return code;
+    code = FAINA_CONFLICT;
     for (int tries = 0; code == FAINA_CONFLICT && tries < TRIES; tries++) {
         struct fa_kv_resource resource;
 

@@ -3,6 +3,7 @@
 
 #include "model/check.h"
 #include "model/limits.h"
+#include "model/rate.h"
 #include "model/workflow_inner.h"
 
 static void read_max(struct fa_workflow_reader *r, struct fa_json value, void *target)
@@ -15,9 +16,49 @@ static void read_max(struct fa_workflow_reader *r, struct fa_json value, void *t
                             FA_CONCURRENCY_MAX);
 }
 
+static void read_rate(struct fa_workflow_reader *r, struct fa_json value, void *target)
+{
+    struct fa_file_limit *limit = target;
+    int64_t burst = limit->rate.burst;
+    struct faina_error err;
+    const char *text = value.type == FA_JSON_STRING ? fa_json_text(value, r->arena) : "";
+
+    if (fa_rate_parse(text, "rate", &limit->rate, &err) != FAINA_OK) {
+        fa_workflow_mistake(r, value.raw.ptr, NULL,
+                            " must be a number and a time, such as 10/s, 600/m or 3/90s");
+        return;
+    }
+    limit->rate.burst = burst;
+    if (fa_rate_check(&limit->rate, &err) != FAINA_OK)
+        fa_workflow_mistake(r, value.raw.ptr, NULL, ": %s", err.message);
+    limit->rate.burst = burst;
+}
+
+static void read_burst(struct fa_workflow_reader *r, struct fa_json value, void *target)
+{
+    struct fa_file_limit *limit = target;
+
+    if (value.type != FA_JSON_NUMBER || !fa_json_int(value, &limit->rate.burst) ||
+        limit->rate.burst < 1 || limit->rate.burst > FA_RATE_BURST_MAX)
+        fa_workflow_mistake(r, value.raw.ptr, NULL, " must be a whole number from 1 to %d",
+                            FA_RATE_BURST_MAX);
+}
+
 static const struct fa_workflow_member limit_members[] = {
     {"maxConcurrency", false, .read = read_max},
+    {"rate", false, .read = read_rate},
+    {"burst", false, .read = read_burst},
 };
+
+/* A burst without a rate is a mistake; without a burst it is the rate's count. */
+static void finish_rate(struct fa_workflow_reader *r, struct fa_json value,
+                        struct fa_file_limit *limit)
+{
+    if (limit->rate.count == 0 && limit->rate.burst > 0)
+        fa_workflow_mistake(r, value.raw.ptr, NULL, " has a burst without a rate");
+    else if (limit->rate.burst == 0)
+        limit->rate.burst = limit->rate.count;
+}
 
 /* The name is a key of the object: a mistake in it is one at the key. */
 static bool check_name(struct fa_workflow_reader *r, const char *at, const char *name)
@@ -46,9 +87,10 @@ static void add_limit(struct fa_workflow_reader *r, struct fa_file_limits *list,
     }
     *limit = (struct fa_file_limit){.name = name, .max_concurrency = -1};
     list->count++;
-    if (value.type == FA_JSON_OBJECT)
+    if (value.type == FA_JSON_OBJECT) {
         fa_workflow_members(r, value, limit_members, FA_COUNT(limit_members), limit);
-    else if (value.type != FA_JSON_NULL)
+        finish_rate(r, value, limit);
+    } else if (value.type != FA_JSON_NULL)
         read_max(r, value, limit);
 }
 

@@ -4,6 +4,8 @@
  *     resources:
  *       ollama: 2                      # at most two tasks at once
  *       gpu: { maxConcurrency: 1 }
+ *       smtp: { maxConcurrency: 5, rate: 10/s, burst: 20 }
+ *       "mail:*": { rate: 10/s }       # each resource that begins with "mail:"
  *       network:                       # known, and without a limit
  *
  * Threads: pure functions.
@@ -18,6 +20,7 @@
 struct fa_file_limit {
     const char *name;
     int64_t max_concurrency; /* -1: no limit */
+    struct faina_rate rate;  /* count 0: none */
 };
 
 struct fa_file_limits {

@@ -393,6 +393,7 @@ struct fa_op {
         struct {
             const char *name; /* RESOURCE_LIST: NULL for all */
             int64_t max_concurrency;
+            struct faina_rate rate;    /* count 0: none; burst 0: count */
         } resource;                    /* RESOURCE_* */
         const struct faina_team *team; /* TEAM_PUT */
         struct {

@@ -8,6 +8,7 @@
 #include "model/history.h"
 #include "model/id.h"
 #include "model/limits.h"
+#include "model/rate.h"
 #include "model/states.h"
 #include "model/workflow.h"
 #include "wire/schedule_body.h"
@@ -236,6 +237,7 @@ static enum faina_code check_pause(const struct fa_op *op, struct faina_error *e
 
 static enum faina_code check_resource_set(const struct fa_op *op, struct faina_error *err)
 {
+    struct faina_rate rate = op->resource.rate;
     enum faina_code code = fa_check_name(op->resource.name, FA_RESOURCE_NAME_SIZE_MAX, "name",
                                          FAINA_INVALID_REQUEST, err);
 
@@ -245,7 +247,11 @@ static enum faina_code check_resource_set(const struct fa_op *op, struct faina_e
         return fa_error_field(err, FAINA_INVALID_REQUEST, "maxConcurrency",
                               "maxConcurrency must be between 0 and %d, or no limit",
                               FA_CONCURRENCY_MAX);
-    return FAINA_OK;
+    if (rate.count == 0 && (rate.per_ms != 0 || rate.burst != 0))
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "rate.count",
+                              "rate.count is missing: how many tasks may start in the time of "
+                              "rate.per");
+    return rate.count != 0 ? fa_rate_check(&rate, err) : FAINA_OK;
 }
 
 static enum faina_code check_team(const struct faina_team *team, struct faina_error *err)

@@ -284,6 +284,32 @@ static void engine_advertise(struct fa_service *service, const char *address)
  * that measures the sleep, after a jump of the wall clock or while the machine is suspended. */
 #define TIMER_SLEEP_US 1000000
 
+/* The next token has come. In a store with one writer the timer's transaction runs the claims that
+ * wait for it. In a shared store they are woken, and claim again. Called with the mutex. */
+static bool notify_tokens(struct fa_engine *engine, int64_t now_us)
+{
+    uint64_t types = engine->token_types;
+
+    if (atomic_load(&engine->token_us) > now_us)
+        return false;
+    atomic_store(&engine->token_us, INT64_MAX);
+    engine->token_types = 0;
+    if (engine->fleet == NULL)
+        return false;
+    pthread_mutex_unlock(&engine->timer_mutex);
+    fa_waiting_claims_notify(engine->waiting_claims, types);
+    fa_waiters_notify_ready(engine->waiters, types);
+    pthread_mutex_lock(&engine->timer_mutex);
+    return true;
+}
+
+static int64_t timer_due(struct fa_engine *engine)
+{
+    int64_t next_us = atomic_load(&engine->next_us), token_us = atomic_load(&engine->token_us);
+
+    return token_us < next_us ? token_us : next_us;
+}
+
 static void *run_timer(void *ctx)
 {
     struct fa_engine *engine = ctx;
@@ -291,7 +317,7 @@ static void *run_timer(void *ctx)
 
     pthread_mutex_lock(&engine->timer_mutex);
     while (!engine->is_closing) {
-        int64_t next = atomic_load(&engine->next_us), left_us = next - fa_db_now(clock), until_us;
+        int64_t next = timer_due(engine), left_us = next - fa_db_now(clock), until_us;
         struct fa_op_job job = {0};
         struct timespec until;
 
@@ -306,6 +332,8 @@ static void *run_timer(void *ctx)
             pthread_cond_timedwait(&engine->timer_cond, &engine->timer_mutex, &until);
             continue;
         }
+        if (notify_tokens(engine, fa_db_now(clock)))
+            continue;
         pthread_mutex_unlock(&engine->timer_mutex);
         fa_writers_run_job(engine, &job.job);
         pthread_mutex_lock(&engine->timer_mutex);
@@ -660,6 +688,7 @@ enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
     pthread_mutex_init(&engine->timer_mutex, NULL);
     init_timer_cond(engine);
     atomic_store(&engine->next_us, INT64_MAX);
+    atomic_store(&engine->token_us, INT64_MAX);
     code = open_writers(engine, err);
     if (code == FAINA_OK) {
         if (store->ops->has_readers)

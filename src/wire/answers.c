@@ -4,6 +4,7 @@
  * A new member of an answer is a row here; the schema in /openapi.json follows. The documentation
  * sentences are shown there and in docs/api.md.
  */
+#include "wire/body.h"
 #include "wire/wire.h"
 
 #include "model/backoff.h"
@@ -375,6 +376,25 @@ const struct fa_shape fa_shape_explanation = {
 #define RESOURCE(json_name, kind, member, ...)                                                     \
     FA_ROW(json_name, kind, struct faina_resource, member, __VA_ARGS__)
 
+static void put_rate(struct fa_json_writer *w, const void *from)
+{
+    const struct faina_resource *resource = from;
+
+    if (resource->rate.count == 0)
+        fa_json_put_null(w);
+    else
+        fa_shape_put(w, &fa_body_rate, &resource->rate);
+}
+
+static enum faina_code read_rate(const struct fa_field *field, struct fa_json value,
+                                 struct fa_arena *arena, void *out, struct faina_error *err)
+{
+    struct faina_resource *resource = out;
+
+    (void)field;
+    return fa_shape_read(value, &fa_body_rate, arena, &resource->rate, err);
+}
+
 const struct fa_shape fa_shape_resource = {
     .name = "Resource",
     .what = "resource",
@@ -382,6 +402,10 @@ const struct fa_shape fa_shape_resource = {
         RESOURCE("name", TEXT, name, .flags = REQUIRED, .doc = "Its name"),
         RESOURCE("maxConcurrency", LIMIT, max_concurrency,
                  .doc = "How many tasks may use it at once; null is no limit"),
+        {.name = "rate", .type = FA_FIELD_OWN, .inner = &fa_body_rate, .put = put_rate,
+         .read = read_rate, .doc = "How many tasks may start in a time; null is no rate"},
+        RESOURCE("limitedBy", TEXT, limited_by, .flags = FA_FIELD_OMIT,
+                 .doc = "The name with `*` whose limits apply to it, when it has none of its own"),
         RESOURCE("inUse", INT64, in_use, .doc = "How many tasks use it now"),
         FA_ROW_TEXTS("holders", struct faina_resource, holders, holder_count,
                      .flags = REQUIRED | UUID, .doc = "The tasks that use it")),

@@ -103,9 +103,14 @@ struct fa_batch_body {
 };
 extern const struct fa_shape fa_body_batch;
 
+/* A rate, in a request and in an answer. */
+extern const struct fa_shape fa_body_rate;
+
 struct fa_limit_body {
     bool has_limit;
     int64_t max_concurrency; /* -1: null, no limit */
+    bool has_rate;
+    struct faina_rate rate;
 };
 extern const struct fa_shape fa_body_limit;
 

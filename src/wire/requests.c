@@ -548,11 +548,22 @@ REQUEST(claims, "Claims",
 
 REQUEST(none, NULL, {.name = NULL});
 
+REQUEST(rate, "Rate",
+    FA_ROW("count", INT64, struct faina_rate, count, .flags = FA_FIELD_REQUIRED, .min = 1,
+           .max = FA_RATE_COUNT_MAX, .doc = "How many tasks may start ..."),
+    FA_ROW("per", DURATION, struct faina_rate, per_ms, .flags = FA_FIELD_REQUIRED,
+           .max = FA_RATE_PER_MS_MAX, .doc = "... in this time"),
+    FA_ROW("burst", INT64, struct faina_rate, burst, .min = 1, .max = FA_RATE_BURST_MAX,
+           .doc = "How many may start at once after a pause; as many as `count` by default"));
+
 REQUEST(limit, "Limit",
     FA_ROW("maxConcurrency", LIMIT, struct fa_limit_body, max_concurrency,
-           .flags = FA_FIELD_REQUIRED | FA_FIELD_HAS,
-           .count = offsetof(struct fa_limit_body, has_limit), .max = FA_CONCURRENCY_MAX,
-           .doc = "How many tasks may use it at once; null is no limit"));
+           .flags = FA_FIELD_HAS, .count = offsetof(struct fa_limit_body, has_limit),
+           .max = FA_CONCURRENCY_MAX,
+           .doc = "How many tasks may use it at once; null is no limit. Required without `rate`"),
+    FA_ROW_ONE("rate", fa_body_rate, struct fa_limit_body, rate, .flags = FA_FIELD_HAS,
+               .count = offsetof(struct fa_limit_body, has_rate),
+               .doc = "How many tasks may start in a time; null is no rate"));
 
 #define BROKER(json_name, kind, member, ...)                                                       \
     FA_ROW(json_name, kind, struct fa_broker_body, member, __VA_ARGS__)

@@ -1,6 +1,9 @@
 /* resource_file.c - see resource_file.h. */
 #include "worker/resource_file.h"
 
+#include "model/rate.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 
 struct fa_resource_file {
@@ -37,41 +40,60 @@ static enum faina_code run_op(struct fa_service *service, struct fa_op *op, stru
     return op->code;
 }
 
-/* The limit in the store. *is_known is false for a resource that has none and isn't in use. */
+/* The limits in the store. *is_known is false for a resource that has none of its own and isn't in
+ * use. */
 static enum faina_code get_limit(struct fa_service *service, const char *name, bool *is_known,
-                                 int64_t *max, struct faina_error *err)
+                                 struct fa_file_limit *out, struct faina_error *err)
 {
     struct fa_op op = {.kind = FA_OP_RESOURCE_LIST, .resource = {.name = name}};
     struct fa_arena arena = {0};
     enum faina_code code = run_op(service, &op, &arena, err);
 
-    *is_known = code == FAINA_OK;
-    *max = code == FAINA_OK ? op.resources->items[0].max_concurrency : -1;
+    *out = (struct fa_file_limit){.name = name, .max_concurrency = -1};
+    *is_known = code == FAINA_OK && op.resources->items[0].limited_by == NULL;
+    if (*is_known) {
+        out->max_concurrency = op.resources->items[0].max_concurrency;
+        out->rate = op.resources->items[0].rate;
+    }
     fa_arena_finish(&arena);
     return code == FAINA_NOT_FOUND ? FAINA_OK : code;
+}
+
+static bool is_same(const struct fa_file_limit *a, const struct fa_file_limit *b)
+{
+    return a->max_concurrency == b->max_concurrency && fa_rate_is_same(&a->rate, &b->rate);
+}
+
+static void report_limit(const struct fa_resource_file *limits, const struct fa_file_limit *limit)
+{
+    char text[32] = "no limit", rate[FA_RATE_TEXT_SIZE] = "";
+
+    if (limit->max_concurrency >= 0)
+        snprintf(text, sizeof(text), "the limit %lld", (long long)limit->max_concurrency);
+    if (limit->rate.count > 0)
+        fa_rate_format(&limit->rate, rate);
+    fa_report(&limits->log, FA_LOG_INFO, "resource %s has %s%s%s, by %s", limit->name, text,
+              rate[0] ? ", and the rate " : "", rate, limits->file);
 }
 
 static enum faina_code set_limit(struct fa_resource_file *limits, struct fa_service *service,
                                  const struct fa_file_limit *wanted, struct faina_error *err)
 {
-    struct fa_op op = {
-        .kind = FA_OP_RESOURCE_SET,
-        .resource = {.name = wanted->name, .max_concurrency = wanted->max_concurrency}};
+    struct fa_op op = {.kind = FA_OP_RESOURCE_SET,
+                       .resource = {.name = wanted->name,
+                                    .max_concurrency = wanted->max_concurrency,
+                                    .rate = wanted->rate}};
     struct fa_arena arena = {0};
     bool is_known = false;
-    int64_t max = -1;
-    enum faina_code code = get_limit(service, wanted->name, &is_known, &max, err);
+    struct fa_file_limit stored;
+    enum faina_code code = get_limit(service, wanted->name, &is_known, &stored, err);
 
-    if (code != FAINA_OK || (is_known && max == wanted->max_concurrency))
+    if (code != FAINA_OK || (is_known && is_same(&stored, wanted)))
         return code; /* Z1 */
     code = run_op(service, &op, &arena, err);
     fa_arena_finish(&arena);
-    if (code == FAINA_OK && wanted->max_concurrency < 0)
-        fa_report(&limits->log, FA_LOG_INFO, "resource %s has no limit, by %s", wanted->name,
-                  limits->file);
-    else if (code == FAINA_OK)
-        fa_report(&limits->log, FA_LOG_INFO, "resource %s has the limit %lld, by %s", wanted->name,
-                  (long long)wanted->max_concurrency, limits->file);
+    if (code == FAINA_OK)
+        report_limit(limits, wanted);
     return code;
 }
 
@@ -82,12 +104,12 @@ static enum faina_code remove_limit(struct fa_resource_file *limits, struct fa_s
     struct fa_op op = {.kind = FA_OP_RESOURCE_REMOVE, .resource = {.name = old->name}};
     struct fa_arena arena = {0};
     bool is_known = false;
-    int64_t max = -1;
-    enum faina_code code = get_limit(service, old->name, &is_known, &max, err);
+    struct fa_file_limit stored;
+    enum faina_code code = get_limit(service, old->name, &is_known, &stored, err);
 
     if (code != FAINA_OK || !is_known)
         return code;
-    if (max != old->max_concurrency) {
+    if (!is_same(&stored, old)) {
         fa_report(&limits->log, FA_LOG_WARN,
                   "resource %s is no longer in %s, but its limit was changed since and stays",
                   old->name, limits->file);

@@ -53,6 +53,8 @@ static void test_refused__operations(struct fa_t *t)
         {.kind = FA_OP_TEAM_LIST},
         {.kind = FA_OP_FOLLOW},
         {.kind = FA_OP_HISTORY, .history_query = &history},
+        {.kind = FA_OP_RESOURCE_SET, .resource = {"smtp", 5, {10, 1000, 0}}},
+        {.kind = FA_OP_RESOURCE_SET, .resource = {"mail:*", 5}},
     };
     const char *id, *before;
 

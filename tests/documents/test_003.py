@@ -166,6 +166,14 @@ def test_003_resources_are_static_configuration(place):
         wait_until(lambda at=place_of_mistake: any(at in line for line in server.lines), place_of_mistake)
     equal(limits(), {"ollama": 2, "gpu": 1, "network": None})
     server("PUT", "/resources/network", {"maxConcurrency": 7})
+    write("resources:\n  ollama: { maxConcurrency: 3, rate: 10/s, burst: 20 }\n  \"mail:*\": { rate: 1/m }\n")
+    wait_until(lambda: limits() == {"ollama": 3, "network": 7, "mail:*": None}, "the new limits")
+    equal({item["name"]: item["rate"] for item in server("GET", "/resources").json()["items"]},
+          {"ollama": {"count": 10, "per": "1s", "burst": 20}, "network": None,
+           "mail:*": {"count": 1, "per": "1m", "burst": 1}})
+    write("resources:\n  ollama: { rate: 10 }\n  gpu: { burst: 3 }\n")
+    for place_of_mistake in ("resources.yaml:2:19", "resources.yaml:3:8"):
+        wait_until(lambda at=place_of_mistake: any(at in line for line in server.lines), place_of_mistake)
     write("resources:\n  ollama: 3\n")
     wait_until(lambda: limits() == {"ollama": 3, "network": 7}, "the new limits")
     os.unlink(file)

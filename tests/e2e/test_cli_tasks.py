@@ -351,7 +351,7 @@ def test_resources(cli):
     cli("db", "migrate")
     equal(cli("resource", "ls").json(), {"items": []})
     answer = cli("resource", "set", "gpu", "1").json()
-    equal(answer, {"name": "gpu", "maxConcurrency": 1, "inUse": 0, "holders": []})
+    equal(answer, {"name": "gpu", "maxConcurrency": 1, "rate": None, "inUse": 0, "holders": []})
     first, second = cli.submit("x", "--resource", "gpu"), cli.submit("x", "--resource", "gpu")
     equal([t["id"] for t in cli("claim", "-w", "w", "-n", "9").json()["tasks"]], [first])
     equal(cli("resource", "ls", "gpu").json()["holders"], [first])
@@ -363,6 +363,21 @@ def test_resources(cli):
     equal(cli("resource", "rm", "gpu").json(), {"deleted": 1})
     cli("resource", "rm", "never", code=3)
     cli("resource", "set", "gpu", "-1", code=2)
+
+
+def test_rates(cli):
+    cli("db", "migrate")
+    answer = cli("resource", "set", "smtp", "5", "--rate", "10/s", "--burst", "20").json()
+    equal((answer["maxConcurrency"], answer["rate"]), (5, {"count": 10, "per": "1s", "burst": 20}))
+    contains(cli("resource", "ls", "smtp", "-o", "table").out, "10/s, burst 20")
+    equal(cli("resource", "set", "smtp", "5").json()["rate"], None)
+    cli("resource", "set", "mail:*", "none", "--rate", "1/h")
+    first, second = cli.submit("x", "--resource", "mail:a"), cli.submit("x", "--resource", "mail:a")
+    equal([t["id"] for t in cli("claim", "-w", "w", "-n", "9").json()["tasks"]], [first])
+    contains(cli("explain", second).json()["summary"], "resource mail:a has no token, at a rate of 1/h")
+    for wrong in (["--rate", "10"], ["--rate", "10/week"], ["--rate", "0/s"], ["--burst", "5"],
+                  ["--rate", "1/s", "--burst", "0"]):
+        cli("resource", "set", "smtp", "5", *wrong, code=2)
 
 
 def test_teams(cli):

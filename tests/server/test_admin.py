@@ -14,7 +14,7 @@ def test_resources(place):
     server = place.serve()
     equal(server("GET", "/resources", status=200).json(), {"items": [], "nextCursor": None})
     equal(server("PUT", "/resources/gpu", {"maxConcurrency": 1}, 200).json(),
-          {"name": "gpu", "maxConcurrency": 1, "inUse": 0, "holders": []})
+          {"name": "gpu", "maxConcurrency": 1, "rate": None, "inUse": 0, "holders": []})
     task = server.submit(resources=["gpu"])["id"]
     server.submit(resources=["gpu"])
     equal(len(server.claim(limit=5)), 1)
@@ -33,6 +33,43 @@ def test_resources(place):
     equal(server("DELETE", "/resources/gpu", status=404).code(), "not_found")
     equal(server("GET", "/resources/nothing", status=404).code(), "not_found")
     equal(server("PUT", "/resources/a%2Fb:c", {"maxConcurrency": 1}, 200).json()["name"], "a/b:c")
+
+
+def test_rates(place):
+    """Limit and rate are set together; names with an asterisk; waiting claims get tasks on time."""
+    server = place.serve()
+    slow = {"count": 1, "per": "1h", "burst": 2}
+    equal(server("PUT", "/resources/smtp", {"maxConcurrency": 5, "rate": slow}, 200).json(),
+          {"name": "smtp", "maxConcurrency": 5, "rate": slow, "inUse": 0, "holders": []})
+    equal(server("PUT", "/resources/smtp", {"rate": {"count": 3, "per": 60}}, 200).json()["rate"],
+          {"count": 3, "per": "1m", "burst": 3})
+    equal(server("GET", "/resources/smtp", status=200).json()["maxConcurrency"], None)
+    equal(server("PUT", "/resources/smtp", {"maxConcurrency": 1, "rate": None}, 200).json()["rate"], None)
+    for rate in ({}, {"count": 1}, {"per": "1s"}, {"count": 0, "per": "1s"}, {"count": 1, "per": "0s"},
+                 {"count": 1, "per": "1s", "burst": -1}, {"count": 1000001, "per": "1s"}, 10, "10/s",
+                 {"count": 1, "per": "32d"}, {"count": 1, "per": "1s", "more": 1}):
+        equal(server("PUT", "/resources/smtp", {"maxConcurrency": 2, "rate": rate}, 400).code(),
+              "invalid_request", rate)
+    equal(server("GET", "/resources/smtp", status=200).json()["maxConcurrency"], 1)
+
+    equal(server("PUT", "/resources/mail%3A%2A", {"maxConcurrency": None, "rate": slow}, 200).json()["name"],
+          "mail:*")
+    tasks = [server.submit(resources=["mail:ann"])["id"] for _ in range(4)]
+    equal([task["id"] for task in server.claim(limit=9)], tasks[:2])
+    busy = server.act(tasks[2], "claim", 429, workerId="w")
+    is_true("mail:ann" in busy.json()["detail"] and "1/h" in busy.json()["detail"], busy.json())
+    reasons = server("GET", f"/tasks/{tasks[2]}/explain", status=200).json()["reasons"]
+    is_true(any(reason["kind"] == "resource" and reason["until"] for reason in reasons), reasons)
+    one = server("GET", "/resources/mail%3Aann", status=200).json()
+    equal((one["limitedBy"], one["rate"], one["inUse"]), ("mail:*", slow, 2))
+
+    server("PUT", "/resources/mail%3Aann", {"rate": {"count": 5, "per": "1s", "burst": 1}}, 200)
+    at = time.monotonic()
+    got = [server.claim(limit=9, waitSeconds=30) for _ in range(2)]
+    equal([task["id"] for claim in got for task in claim], tasks[2:])
+    is_true(time.monotonic() - at < 20, "claims waited for a poll")
+    text = server("GET", "./metrics").body.decode()
+    is_true('faina_resource_limit{resource="smtp"} 1' in text, text)
 
 
 def test_what_has_no_version_refuses_if_match(place):

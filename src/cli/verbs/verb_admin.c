@@ -7,6 +7,7 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "model/limits.h"
+#include "model/rate.h"
 #include "wire/wire.h"
 
 #include <errno.h>
@@ -99,12 +100,16 @@ int fa_verb_resume(struct fa_cli *cli)
 static void add_resource(struct fa_table *table, const void *item)
 {
     const struct faina_resource *resource = item;
+    char rate[FA_RATE_TEXT_SIZE];
 
     fa_table_add(table, FA_PLAIN, resource->name);
     if (resource->max_concurrency < 0)
         fa_table_add(table, FA_PLAIN, "none");
     else
         fa_table_addf(table, "%lld", (long long)resource->max_concurrency);
+    if (resource->rate.count > 0)
+        fa_rate_format(&resource->rate, rate);
+    fa_table_add(table, FA_PLAIN, resource->rate.count > 0 ? rate : "none");
     fa_table_addf(table, "%lld", (long long)resource->in_use);
     fa_table_add(table, FA_PLAIN,
                  fa_text_join(&table->arena, resource->holders, resource->holder_count, " "));
@@ -115,6 +120,7 @@ static const struct fa_list_view resource_view = {
     .none = "No resource has a limit.",
     .columns = {{"NAME", 0},
                 {"LIMIT", FA_COLUMN_RIGHT},
+                {"RATE", FA_COLUMN_RIGHT},
                 {"IN USE", FA_COLUMN_RIGHT},
                 {"HOLDERS", FA_COLUMN_FLEXIBLE}},
     .add_row = add_resource,
@@ -133,12 +139,35 @@ int fa_verb_resource_ls(struct fa_cli *cli)
     return list_resources(cli, cli->arg_count > 0 ? cli->args[0] : NULL);
 }
 
+/* --rate and --burst. */
+static int read_rate(struct fa_cli *cli, struct faina_rate *out)
+{
+    const char *text = fa_flag(cli, "rate");
+    struct faina_error err;
+    int64_t burst = 0;
+    int code = fa_flag_int(cli, "burst", 1, FA_RATE_BURST_MAX, &burst);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    if (text == NULL && burst > 0)
+        return fa_cli_usage(cli, "--burst is a part of a rate: give --rate as well");
+    if (text == NULL)
+        return FA_EXIT_OK;
+    if (fa_rate_parse(text, "--rate", out, &err) != FAINA_OK)
+        return fa_cli_usage(cli, "%s", err.message);
+    out->burst = burst;
+    return FA_EXIT_OK;
+}
+
 int fa_verb_resource_set(struct fa_cli *cli)
 {
     struct fa_op op = {.kind = FA_OP_RESOURCE_SET};
     const char *text = cli->args[1];
     char *end;
-    int code;
+    int code = read_rate(cli, &op.resource.rate);
+
+    if (code != FA_EXIT_OK)
+        return code;
 
     op.resource.name = cli->args[0];
     op.resource.max_concurrency = -1;

@@ -42,6 +42,18 @@ static void after_resource_put(struct fa_request *req)
         fa_handle_resource(req);
 }
 
+static enum faina_code check_limit(const struct fa_limit_body *body, struct faina_error *err)
+{
+    if (!body->has_limit && !body->has_rate)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "maxConcurrency",
+                              "maxConcurrency is missing: give a number, or null for no limit, or "
+                              "a rate");
+    if (body->has_rate && body->rate.count == 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "rate.count",
+                              "rate.count is missing: how many tasks may start in rate.per");
+    return FAINA_OK;
+}
+
 void fa_handle_resource_put(struct fa_request *req)
 {
     struct fa_limit_body body = {0};
@@ -50,15 +62,14 @@ void fa_handle_resource_put(struct fa_request *req)
 
     if (!fa_request_unversioned(req) || !fa_request_read(req, &fa_body_limit, &body))
         return;
-    if (!body.has_limit) {
-        fa_error_field(&err, FAINA_INVALID_REQUEST, "maxConcurrency",
-                       "maxConcurrency is missing: give a number, or null for no limit");
+    if (check_limit(&body, &err) != FAINA_OK) {
         fa_respond_problem(req, &err);
         return;
     }
     op = fa_request_op(req, FA_OP_RESOURCE_SET);
     op->resource.name = req->part;
-    op->resource.max_concurrency = body.max_concurrency;
+    op->resource.max_concurrency = body.has_limit ? body.max_concurrency : -1;
+    op->resource.rate = body.rate;
     fa_request_run(req, after_resource_put);
 }
 

@@ -299,6 +299,14 @@ static void put_store(struct fa_buf *out, const struct fa_op *stats, const struc
         fa_metrics_label(out, "resource", resources->resources->items[i].name);
         fa_buf_printf(out, "} %lld\n", (long long)resources->resources->items[i].in_use);
     }
+    fa_metrics_head(out, "faina_resource_limit", "gauge", "How many tasks may hold a resource.");
+    for (size_t i = 0; resources->code == FAINA_OK && i < resources->resources->count; i++) {
+        if (resources->resources->items[i].max_concurrency < 0)
+            continue; /* no limit */
+        fa_buf_add_str(out, "faina_resource_limit{");
+        fa_metrics_label(out, "resource", resources->resources->items[i].name);
+        fa_buf_printf(out, "} %lld\n", (long long)resources->resources->items[i].max_concurrency);
+    }
 }
 
 static void put_broker(struct fa_buf *out, const struct fa_op *op, int64_t now_us)

@@ -1,7 +1,8 @@
 /* lane_index.c - see lane_index.h. */
 #include "store/lanes/lane_index.h"
 
-#include "store/lanes/lanes.h"
+#include "store/lanes/lanes_inner.h"
+#include "base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -202,6 +203,7 @@ void fa_lane_index_add(struct fa_lane_index *index, struct fa_lane *lane, enum f
         return;
     lane->buckets[axis] = get_bucket(index, get_group(index, axis, names[axis]), lane);
     lane->buckets[axis]->lane_count++;
+    lane->buckets[axis]->types |= fa_hash_bit(lane->type);
     if (is_eligible(lane))
         put_in_heap(lane, axis);
 }
@@ -248,6 +250,7 @@ struct fa_lane_bucket *fa_lane_group_top(struct fa_lane_group *group)
         if (full == NULL)
             return bucket;
         fa_lane_bucket_park(bucket, &full->parked);
+        fa_lanes_park_until_token(fa_lane_bucket_top(bucket)->lanes, full);
     }
     return NULL;
 }
@@ -259,17 +262,21 @@ struct fa_lane *fa_lane_bucket_top(const struct fa_lane_bucket *bucket)
     return FA_CONTAINER_OF(fa_heap_top(&bucket->lanes) - axis, struct fa_lane, bucket_at);
 }
 
-void fa_lane_buckets_unpark(struct fa_lane_bucket **list)
+uint64_t fa_lane_buckets_unpark(struct fa_lane_bucket **list)
 {
+    uint64_t types = 0;
+
     while (*list != NULL) {
         struct fa_lane_bucket *bucket = *list;
 
+        types |= bucket->types;
         unpark(bucket);
         settle_bucket(bucket);
     }
+    return types;
 }
 
-void fa_lane_index_unpark(struct fa_resource *resource)
+uint64_t fa_lane_index_unpark(struct fa_resource *resource)
 {
-    fa_lane_buckets_unpark(&resource->parked);
+    return fa_lane_buckets_unpark(&resource->parked);
 }

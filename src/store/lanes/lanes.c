@@ -55,6 +55,7 @@ static bool is_resource(const void *item, const char *a, const char *b)
 static void init(struct fa_lanes *lanes, bool has_index)
 {
     *lanes = (struct fa_lanes){.resource_names = {.is = is_resource}};
+    lanes->awaited.us = INT64_MAX;
     fa_types_init(&lanes->types);
     fa_lane_index_init(&lanes->index, has_index);
 }
@@ -71,6 +72,7 @@ static void clear(struct fa_lanes *lanes)
         free(lanes->resources[i]);
     }
     fa_map_finish(&lanes->resource_names);
+    fa_heap_finish(&lanes->due);
     free(lanes->lanes);
     free(lanes->ready);
     free(lanes->full_ns);
@@ -162,10 +164,11 @@ static struct fa_resource *add_resource(struct fa_lanes *lanes, const char *name
     resource = fa_alloc_zero(1, sizeof(*resource));
     resource->id = ++lanes->last_resource_id;
     resource->name = fa_name_copy(name);
-    resource->max = -1;
+    resource->max = resource->own.max = -1;
     lanes->has_unstored_resources = true;
     lanes->resources[lanes->resource_count++] = resource;
     fa_map_put(&lanes->resource_names, resource->name, NULL, resource);
+    fa_lanes_resolve(lanes, resource);
     fa_lanes_touch_resource(lanes, resource);
     return resource;
 }
@@ -376,31 +379,6 @@ void fa_lanes_set_paused(struct fa_lanes *lanes, const char *ns, const char *typ
         fa_lane_index_update(lane);
 }
 
-struct fa_resource *fa_lane_full_resource(const struct fa_lane *lane)
-{
-    for (size_t i = 0; i < lane->resource_count; i++) {
-        struct fa_resource *resource = lane->resources[i];
-
-        if (resource->max >= 0 && resource->in_use >= resource->max)
-            return resource;
-    }
-    return NULL;
-}
-
-bool fa_lane_has_permits(const struct fa_lane *lane)
-{
-    return fa_lane_full_resource(lane) == NULL;
-}
-
-bool fa_lane_is_limited(const struct fa_lane *lane)
-{
-    for (size_t i = 0; i < lane->resource_count; i++) {
-        if (lane->resources[i]->max >= 0)
-            return true;
-    }
-    return false;
-}
-
 void fa_lane_count(struct fa_lane *lane, int from, int to)
 {
     if (from >= 0)
@@ -419,6 +397,7 @@ struct load {
     struct fa_db *db;
     struct fa_arena scratch;
     const char *damage; /* of the last row left out (L6); in `scratch` */
+    bool has_rates;     /* some row has a rate */
 };
 
 static void leave_out(struct load *load, const char *table, const struct fa_value *id,
@@ -430,7 +409,9 @@ static void leave_out(struct load *load, const char *table, const struct fa_valu
 
 static void load_resource(void *ctx, size_t row, const struct fa_value *columns)
 {
-    static const struct fa_form form = {"resource", "lxNN", "id name max_concurrency is_set"};
+    static const struct fa_form form = {"resource", "lxNN.NNNNT",
+                                        "id name max_concurrency is_set in_use rate_count "
+                                        "rate_per_ms rate_burst rate_spent rate_us"};
     struct load *load = ctx;
     struct fa_resource *resource;
     const char *damage = fa_form_check(&form, columns, &load->scratch);
@@ -445,9 +426,13 @@ static void load_resource(void *ctx, size_t row, const struct fa_value *columns)
     resource = add_resource(load->lanes, name);
     resource->id = columns[0].i;
     if (!resource->is_changed) {
-        resource->max = columns[2].kind == FA_INT && columns[2].i >= 0 ? columns[2].i : -1;
-        resource->is_set = fa_value_as_int(&columns[3]) != 0;
+        struct fa_own_limits limits = fa_limits_of(&columns[2], &columns[5]);
+
+        fa_lanes_set_own(load->lanes, resource, &limits, fa_value_as_int(&columns[3]) != 0);
     }
+    if (!resource->has_spent)
+        resource->bucket = fa_bucket_of(&columns[5]);
+    load->has_rates |= resource->own.rate.count > 0;
     resource->in_use = fa_value_as_int(&columns[4]);
     resource->is_stored = true;
     if (resource->id <= LANE_ID_MAX && resource->id > load->lanes->last_resource_id)
@@ -603,6 +588,10 @@ enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct f
         code = load_new_resources(lanes, db, &load, err);
     if (code == FAINA_OK)
         code = fa_db_one(db, FA_SQL_READY_HEADS, NULL, 0, load_ready, &load, err);
+    if (load.has_rates) { /* the claims that waited for tokens claim again, and wait again */
+        lanes->awaited.us = 0;
+        lanes->awaited.types = UINT64_MAX;
+    }
     fa_arena_finish(&load.scratch);
     return code;
 }
@@ -757,16 +746,19 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool 
     return code;
 }
 
-/* Loads a limit of a resource that had none. Its use is counted when it is locked. */
+/* Loads limits of a resource that had none, or of a new name with "*". Its use is counted when it
+ * is locked. */
 static void load_new_limit(void *ctx, size_t row, const struct fa_value *columns)
 {
     struct load *load = ctx;
     char *name = fa_value_dup(&columns[1], &load->scratch);
     struct fa_resource *known = name ? fa_lanes_find_resource(load->lanes, name) : NULL;
+    struct fa_own_limits limits = fa_limits_of(&columns[2], &columns[5]);
 
-    (void)row;
-    if (known != NULL && !known->is_changed && known->max < 0 && columns[2].kind == FA_INT)
-        known->max = columns[2].i;
+    if (known == NULL && name != NULL && fa_resource_is_prefix(name))
+        load_resource(ctx, row, columns);
+    else if (known != NULL && !known->is_changed && !fa_resource_is_limited(known))
+        fa_lanes_set_own(load->lanes, known, &limits, fa_value_as_int(&columns[3]) != 0);
 }
 
 enum faina_code fa_lanes_scan(struct fa_lanes *lanes, struct fa_db *db,

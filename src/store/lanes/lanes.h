@@ -11,28 +11,45 @@
  *   L2  After a rollback it is loaded again, so nothing in it outlives a transaction that failed.
  *   L3  A lane with ready tasks has may_have_ready set; a lane without may have it set, too.
  *   L4  In a store that other nodes write to (FA_DB_MANY_WRITERS), L1 and L3 hold from
- *       fa_lanes_refresh to the end of the transaction, and the use of a limited resource from
- *       fa_lanes_lock on.
+ *       fa_lanes_refresh to the end of the transaction, and the use and the token bucket of a
+ *       limited resource from fa_lanes_lock on.
  *   L5  In a shared store, each read of ready queues is followed by a read of pauses and limits. So
  *       a claim that finds a task which was made ready after a pause also finds the pause.
  *   L6  A damaged row is reported and left out; a task that needs it is damaged, too (row.h, R4).
+ *   L7  A start of a task takes a token of each of its resources with a rate, in the transaction
+ *       that claims it. A lane with an empty bucket is closed until the time of the next token.
  *
  * Threads: the batch leader.
  */
 #ifndef FA_STORE_LANES_LANES_H
 #define FA_STORE_LANES_LANES_H
 
+#include "model/rate.h"
 #include "store/db/db.h"
 #include "store/lanes/lane_index.h"
 #include "store/lanes/types.h"
 
 struct fa_row;
 
+/* What a request sets for a resource. */
+struct fa_own_limits {
+    int64_t max;            /* -1: no limit */
+    struct faina_rate rate; /* count 0: none */
+};
+
 struct fa_resource {
     int64_t id;
     char *name;
-    int64_t max; /* -1: no limit */
+    /* The limits that apply: its own if it is_set, else those of the longest name with "*" that
+     * applies to it (lanes_rates.c). */
+    int64_t max;            /* -1: no limit */
+    struct faina_rate rate; /* count 0: none */
+    struct fa_own_limits own;
     int64_t in_use;
+    struct fa_bucket bucket; /* of the rate; L4 */
+    bool has_spent;          /* the bucket has to be written; is in fa_lanes.spent */
+    struct fa_resource *next_spent;
+    uint32_t due_at;               /* its slot in fa_lanes.due, while buckets wait for a token */
     bool is_set;                   /* by a request; not only named by a task */
     bool is_stored;                /* it has a row, whose id this is */
     bool is_changed;               /* has a limit to be written */
@@ -115,7 +132,7 @@ bool fa_lanes_need_limits(const struct fa_lanes *lanes);
 FA_MUST_CHECK enum faina_code fa_lanes_scan(struct fa_lanes *lanes, struct fa_db *db,
                                             const struct fa_db_call *scans, size_t scan_count,
                                             bool with_limits, struct faina_error *err);
-/* Whether the lane names a resource without a limit. */
+/* Whether the lane names a resource without a limit and a rate. */
 bool fa_lane_is_limitable(const struct fa_lane *lane);
 /* Whether there are so few lanes that all of them are taken to have ready tasks. */
 bool fa_lanes_are_few(const struct fa_lanes *lanes, bool is_bloated);
@@ -163,9 +180,29 @@ FA_MUST_CHECK enum faina_code fa_lanes_resource(struct fa_lanes *lanes, struct f
                                                 const char *name, struct fa_resource **out,
                                                 struct faina_error *err);
 struct fa_resource *fa_lanes_find_resource(struct fa_lanes *lanes, const char *name);
-/* Changes a resource's limit; the flush writes it. */
-void fa_lanes_set_limit(struct fa_lanes *lanes, struct fa_resource *resource, int64_t max,
-                        bool is_set);
+/* Changes a resource's limits; the flush writes them. */
+void fa_lanes_set_limit(struct fa_lanes *lanes, struct fa_resource *resource,
+                        const struct fa_own_limits *limits, bool is_set);
+
+/* From columns of `resource`: `max` is max_concurrency, `rate` the first of rate_count, rate_per_ms
+ * and rate_burst, after which come rate_spent and rate_us. */
+struct fa_own_limits fa_limits_of(const struct fa_value *max, const struct fa_value *rate);
+struct fa_bucket fa_bucket_of(const struct fa_value *rate);
+/* Rates (lanes_rates.c). The time with which tokens are counted, for the operation being run; a
+ * later time at which a resource was locked counts. Returns it. */
+int64_t fa_lanes_set_now(struct fa_lanes *lanes, int64_t now_us);
+/* Whether the resource has a limit or a rate. */
+bool fa_resource_is_limited(const struct fa_resource *resource);
+/* A task starts that needs the resource. */
+void fa_lanes_take_token(struct fa_lanes *lanes, struct fa_resource *resource);
+/* The lane is closed until a resource of it has a token, and a claim wants its tasks. */
+void fa_lane_await_token(const struct fa_lane *lane);
+/* Opens the lanes whose next token has come by now. Returns their types (fa_hash_bit). */
+uint64_t fa_lanes_take_due(struct fa_lanes *lanes, int64_t now_us);
+/* When to call it next, INT64_MAX: not before another claim; and the types that wait. */
+int64_t fa_lanes_next_due_us(const struct fa_lanes *lanes, uint64_t *types);
+/* Shared store, before each transaction: forgets what the last one locked, and awaited. */
+void fa_lanes_begin(struct fa_lanes *lanes);
 void fa_lanes_set_paused(struct fa_lanes *lanes, const char *ns, const char *type, bool is_paused);
 
 #define FA_TYPE_LANES_FEW 8 /* lanes of one type name; more form a group (lane_index.h) */
@@ -177,12 +214,14 @@ void fa_lane_note_arrival(struct fa_lane *lane, int64_t rank, int64_t key);
 /* The ready queue was read to its end, and is empty. */
 void fa_lane_mark_empty(struct fa_lane *lane);
 
-/* Whether one of the lane's resources has a limit. */
+/* Whether one of the lane's resources has a limit or a rate. */
 bool fa_lane_is_limited(const struct fa_lane *lane);
-/* A resource of the lane that is at its limit, or NULL. */
+/* A resource of the lane that is at its limit, or has no token; or NULL. */
 struct fa_resource *fa_lane_full_resource(const struct fa_lane *lane);
-/* Whether each resource of the lane has a permit left. */
+/* Whether each resource of the lane has a permit left, and a token. */
 bool fa_lane_has_permits(const struct fa_lane *lane);
+/* How many of its tasks can be claimed by its limits and tokens; INT64_MAX without either. */
+int64_t fa_lane_room(const struct fa_lane *lane);
 /* Counts a task's change of status; -1: no status, for one that is created or removed. */
 void fa_lane_count(struct fa_lane *lane, int from, int to);
 

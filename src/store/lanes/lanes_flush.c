@@ -52,17 +52,20 @@ static enum faina_code flush_resources(struct fa_lanes *lanes, struct fa_db *db,
 
     while (code == FAINA_OK && lanes->touched != NULL) {
         struct fa_resource *resource = lanes->touched;
-        struct fa_value max = {.kind = resource->max < 0 ? FA_NULL : FA_INT, .i = resource->max};
+        const struct fa_own_limits *own = &resource->own;
+        struct fa_value max = {.kind = own->max < 0 ? FA_NULL : FA_INT, .i = own->max};
 
         lanes->touched = resource->next_touched;
         resource->is_touched = false;
         if (resource->is_stored && !resource->is_changed)
             continue;
-        code =
-            fa_db_one(db, FA_SQL_RESOURCE_PUT,
-                      (struct fa_value[]){fa_value_int(resource->id), fa_value_text(resource->name),
-                                          max, fa_value_int(resource->is_set)},
-                      4, NULL, NULL, err);
+        code = fa_db_one(db, FA_SQL_RESOURCE_PUT,
+                         (struct fa_value[]){
+                             fa_value_int(resource->id), fa_value_text(resource->name), max,
+                             fa_value_int(resource->is_set), fa_value_int_or_null(own->rate.count),
+                             fa_value_int_or_null(own->rate.per_ms),
+                             fa_value_int_or_null(own->rate.burst)},
+                         7, NULL, NULL, err);
         resource->is_stored = true;
         resource->is_changed = false;
     }
@@ -70,15 +73,41 @@ static enum faina_code flush_resources(struct fa_lanes *lanes, struct fa_db *db,
     return code;
 }
 
-void fa_lanes_set_limit(struct fa_lanes *lanes, struct fa_resource *resource, int64_t max,
-                        bool is_set)
+struct spent {
+    int64_t id, spent, at_us;
+};
+
+static void bind_spent(void *ctx, size_t row, struct fa_value *params)
 {
-    resource->max = max;
-    resource->is_set = is_set;
-    resource->is_changed = true;
-    lanes->has_changed_resources = true;
-    fa_lanes_touch_resource(lanes, resource);
-    fa_lane_index_unpark(resource);
+    const struct spent *spent = &((struct spent *)ctx)[row];
+
+    params[0] = fa_value_int(spent->id);
+    params[1] = fa_value_int(spent->spent);
+    params[2] = fa_value_int(spent->at_us);
+}
+
+/* Writes the buckets from which tokens were taken. */
+static enum faina_code flush_buckets(struct fa_lanes *lanes, struct fa_db *db,
+                                     struct faina_error *err)
+{
+    struct spent spent[COUNTS_AT_ONCE];
+    struct fa_db_call call = {
+        .sql = FA_SQL_RESOURCE_SPEND, .param_count = 3, .bind = bind_spent, .bind_ctx = spent};
+    enum faina_code code = FAINA_OK;
+
+    while (code == FAINA_OK && lanes->spent != NULL) {
+        struct fa_resource *resource = lanes->spent;
+
+        lanes->spent = resource->next_spent;
+        resource->has_spent = false;
+        spent[call.rows++] =
+            (struct spent){resource->id, resource->bucket.spent, resource->bucket.at_us};
+        if (call.rows == COUNTS_AT_ONCE || lanes->spent == NULL) {
+            code = fa_db_run(db, &call, err);
+            call.rows = 0;
+        }
+    }
+    return code;
 }
 
 enum faina_code fa_lanes_flush(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
@@ -91,6 +120,8 @@ enum faina_code fa_lanes_flush(struct fa_lanes *lanes, struct fa_db *db, struct 
     if (lanes->has_changed_resources ||
         (lanes->has_unstored_resources && !fa_db_has(db, FA_DB_MANY_WRITERS)))
         code = flush_resources(lanes, db, err);
+    if (code == FAINA_OK && lanes->spent != NULL)
+        code = flush_buckets(lanes, db, err);
     while (code == FAINA_OK && lanes->dirty != NULL) {
         struct fa_lane *lane = lanes->dirty;
 

@@ -4,6 +4,7 @@
 #ifndef FA_STORE_LANES_LANES_INNER_H
 #define FA_STORE_LANES_LANES_INNER_H
 
+#include "model/limits.h"
 #include "store/lanes/lanes.h"
 
 #define FA_ID_PAGE 1024
@@ -20,6 +21,15 @@ struct fa_lanes {
     size_t resource_count, resource_size;
     struct fa_map resource_names;
     struct fa_resource *touched; /* may have to be written; by next_touched */
+    size_t prefix_count[FA_RESOURCE_NAME_SIZE_MAX + 1]; /* names with "*", by their length */
+    struct fa_resource *spent;                          /* buckets to be written; by next_spent */
+    struct fa_heap due; /* resources whose parked buckets wait for a token, by its time */
+    int64_t now_us;     /* of the operation being run */
+    int64_t locked_us;  /* shared store: when a resource with a rate was last locked */
+    struct {            /* lanes that claims await and that are not parked */
+        int64_t us;     /* the first token; INT64_MAX: none */
+        uint64_t types;
+    } awaited;
     struct fa_types types;
     struct fa_lane_index index;
     struct fa_lane **ready; /* shared store: lanes that may have ready tasks */
@@ -46,6 +56,13 @@ void fa_lanes_unlist_ready(struct fa_lane *lane);
 FA_MUST_CHECK enum faina_code fa_lanes_check_room(struct fa_lanes *lanes, struct fa_db *db,
                                                   const char *ns, const char *type,
                                                   struct faina_error *err);
+/* Sets a resource's own limits, and those of the resources that it applies to. */
+void fa_lanes_set_own(struct fa_lanes *lanes, struct fa_resource *resource,
+                      const struct fa_own_limits *limits, bool is_set);
+/* Sets the limits that apply to a resource. */
+void fa_lanes_resolve(struct fa_lanes *lanes, struct fa_resource *resource);
+/* A bucket of lanes is parked until its resource has a token. */
+void fa_lanes_park_until_token(struct fa_lanes *lanes, struct fa_resource *resource);
 /* The resource may have to be written. */
 void fa_lanes_touch_resource(struct fa_lanes *lanes, struct fa_resource *resource);
 

@@ -1,7 +1,8 @@
 /* lanes_lock.c - locks limited resources in a shared store (lanes.h, L4). */
-#include "store/lanes/lanes.h"
+#include "store/lanes/lanes_inner.h"
 
 struct lock {
+    struct fa_lanes *lanes;
     struct fa_resource **resources;
     size_t count;
 };
@@ -13,9 +14,16 @@ static void bind_resource(void *ctx, size_t row, struct fa_value *params)
 
 static void sink_limit(void *ctx, size_t row, const struct fa_value *columns)
 {
-    struct fa_resource *resource = ((struct lock *)ctx)->resources[row];
+    struct lock *lock = ctx;
+    struct fa_resource *resource = lock->resources[row];
+    struct fa_own_limits limits = fa_limits_of(&columns[1], &columns[3]);
 
-    resource->max = columns[1].kind == FA_INT ? columns[1].i : -1;
+    if (!resource->is_changed)
+        fa_lanes_set_own(lock->lanes, resource, &limits, fa_value_as_int(&columns[2]) != 0);
+    if (!resource->has_spent)
+        resource->bucket = fa_bucket_of(&columns[3]);
+    if (resource->rate.count > 0 && fa_value_as_int(&columns[8]) > lock->lanes->locked_us)
+        lock->lanes->locked_us = fa_value_as_int(&columns[8]);
 }
 
 static void sink_use(void *ctx, size_t row, const struct fa_value *columns)
@@ -26,7 +34,7 @@ static void sink_use(void *ctx, size_t row, const struct fa_value *columns)
 bool fa_lane_is_limitable(const struct fa_lane *lane)
 {
     for (size_t i = 0; i < lane->resource_count; i++) {
-        if (lane->resources[i]->max < 0)
+        if (!fa_resource_is_limited(lane->resources[i]))
             return true;
     }
     return false;
@@ -35,7 +43,7 @@ bool fa_lane_is_limitable(const struct fa_lane *lane)
 bool fa_lane_needs_lock(const struct fa_lane *lane, uint64_t epoch)
 {
     for (size_t i = 0; i < lane->resource_count; i++) {
-        if (lane->resources[i]->max >= 0 && lane->resources[i]->lock_epoch != epoch)
+        if (fa_resource_is_limited(lane->resources[i]) && lane->resources[i]->lock_epoch != epoch)
             return true;
     }
     return false;
@@ -55,12 +63,13 @@ enum faina_code fa_lanes_lock(struct fa_lane *const *lanes, size_t count, uint64
         for (size_t k = 0; k < lanes[i]->resource_count; k++) {
             struct fa_resource *resource = lanes[i]->resources[k];
 
-            if (resource->max < 0 || resource->lock_epoch == epoch)
+            if (!fa_resource_is_limited(resource) || resource->lock_epoch == epoch)
                 continue;
             lock.resources = fa_arena_grow(&scratch, lock.resources, lock.count, &size,
                                            sizeof(struct fa_resource *));
             lock.resources[lock.count++] = resource;
             resource->lock_epoch = epoch;
+            lock.lanes = lanes[i]->lanes;
         }
     }
     for (size_t i = 0; i < FA_COUNT(calls); i++) {
@@ -70,6 +79,8 @@ enum faina_code fa_lanes_lock(struct fa_lane *const *lanes, size_t count, uint64
         calls[i].bind_ctx = calls[i].sink_ctx = &lock;
     }
     code = fa_db_run_all(db, calls, FA_COUNT(calls), err);
+    if (code == FAINA_OK && lock.lanes != NULL)
+        fa_lanes_set_now(lock.lanes, lock.lanes->now_us);
     fa_arena_finish(&scratch);
     return code;
 }

@@ -35,15 +35,18 @@ enum faina_code fa_do_resume(struct fa_unit *unit, struct fa_op *op)
 
 enum faina_code fa_do_resource_set(struct fa_unit *unit, struct fa_op *op)
 {
+    struct fa_own_limits limits = {op->resource.max_concurrency, op->resource.rate};
     struct fa_resource *resource;
     enum faina_code code = fa_unit_share(unit, &op->error);
 
+    if (code == FAINA_OK && limits.rate.count != 0)
+        code = fa_rate_check(&limits.rate, &op->error);
     if (code == FAINA_OK)
         code = fa_lanes_resource(unit->source.lanes, unit->source.db, op->resource.name, &resource,
                                  &op->error);
     if (code != FAINA_OK)
         return code;
-    fa_lanes_set_limit(unit->source.lanes, resource, op->resource.max_concurrency, true);
+    fa_lanes_set_limit(unit->source.lanes, resource, &limits, true);
     unit->has_ready = true;
     return FAINA_OK;
 }
@@ -59,7 +62,7 @@ enum faina_code fa_do_resource_remove(struct fa_unit *unit, struct fa_op *op)
     if (resource == NULL || !resource->is_set)
         return fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no resource %.255s",
                             op->resource.name);
-    fa_lanes_set_limit(unit->source.lanes, resource, -1, false);
+    fa_lanes_set_limit(unit->source.lanes, resource, &(struct fa_own_limits){.max = -1}, false);
     unit->has_ready = true;
     return FAINA_OK;
 }

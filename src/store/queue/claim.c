@@ -59,7 +59,12 @@ static bool is_wanted(const struct faina_claim *claim, const struct fa_lane *lan
 
 bool fa_claim_is_open(const struct faina_claim *claim, const struct fa_lane *lane)
 {
-    return lane->may_have_ready && is_wanted(claim, lane) && fa_lane_has_permits(lane);
+    if (!lane->may_have_ready || !is_wanted(claim, lane))
+        return false;
+    if (fa_lane_has_permits(lane))
+        return true;
+    fa_lane_await_token(lane);
+    return false;
 }
 
 /* Reading ahead ---------------------------------------------------------------------------- */
@@ -370,18 +375,14 @@ enum faina_code fa_claim_best_of(struct fa_unit *unit, struct fa_lane *lane, int
     return FAINA_OK;
 }
 
-/* At most as many as there are permits, and as fit into the result of one claim. */
+/* At most as many as there are permits and tokens, and as fit into the result of one claim. */
 int64_t fa_claim_wanted_of(const struct fa_lane *lane, int64_t want)
 {
-    int64_t most = lane->task_size > 0 ? FA_PAGE_SIZE_MAX / lane->task_size : UNSEEN_ROWS_MAX;
+    int64_t most = lane->task_size > 0 ? FA_PAGE_SIZE_MAX / lane->task_size : UNSEEN_ROWS_MAX, room;
 
     want = want < most ? want : most;
-    for (size_t i = 0; i < lane->resource_count; i++) {
-        const struct fa_resource *resource = lane->resources[i];
-
-        if (resource->max >= 0 && resource->max - resource->in_use < want)
-            want = resource->max - resource->in_use;
-    }
+    room = fa_lane_room(lane);
+    want = room < want ? room : want;
     return want > 0 ? want : 1;
 }
 
@@ -473,6 +474,7 @@ static enum faina_code lock_lanes(struct fa_unit *unit, const struct faina_claim
     code = fa_unit_flush(unit, err);
     if (code == FAINA_OK)
         code = fa_lanes_lock(open, *count, unit->epoch, unit->source.db, err);
+    fa_claim_set_time(unit);
     *count = filter_lanes(claim, open, *count, open);
     return code;
 }
@@ -772,6 +774,7 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
         op->tasks = fa_arena_zero(op->arena, 1, sizeof(*tasks));
     if (code != FAINA_OK || is_empty)
         return code;
+    fa_claim_set_time(unit);
     /* Claims only remove tasks, so the read-ahead stays valid. */
     code = fa_claims_prepare(unit, &op->error);
     if (code != FAINA_OK)

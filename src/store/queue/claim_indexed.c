@@ -152,6 +152,7 @@ enum faina_code fa_claim_from_index(struct fa_unit *unit, struct fa_op *op, int6
     struct taking taking = {.unit = unit, .claim = op->claim};
     enum faina_code code;
 
+    unit->ready_types |= fa_lanes_take_due(unit->source.lanes, unit->now_us);
     find_sources(&taking);
     code = take_all(&taking, op, limit, taken, taken_count);
     fa_lane_buckets_unpark(&taking.parked);

@@ -23,6 +23,8 @@ static inline struct fa_position fa_claim_position(const struct fa_row *row)
 FA_MUST_CHECK enum faina_code fa_claim_best_of(struct fa_unit *unit, struct fa_lane *lane,
                                                int64_t want, struct fa_row **out,
                                                struct faina_error *err);
+/* Sets the time with which tokens are counted, at the beginning and after resources were locked. */
+void fa_claim_set_time(struct fa_unit *unit);
 /* How many of the wanted tasks to read from a lane's ready queue. */
 int64_t fa_claim_wanted_of(const struct fa_lane *lane, int64_t want);
 /* How many tasks to read from each of `count` lanes. */

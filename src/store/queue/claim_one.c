@@ -1,8 +1,9 @@
 /* claim_one.c - claims, starts and releases one task by its id. */
-#include "store/queue/ops.h"
+#include "store/queue/claim_inner.h"
 
 #include "store/read/show.h"
 #include "model/limits.h"
+#include "model/times.h"
 
 #include <assert.h>
 
@@ -14,6 +15,28 @@ void fa_claim_row(struct fa_unit *unit, struct fa_row *row, const char *worker, 
                                       .actor = FAINA_ACTOR_WORKER,
                                       .worker = worker,
                                       .lease_us = lease_us});
+}
+
+void fa_claim_set_time(struct fa_unit *unit)
+{
+    unit->now_us = fa_lanes_set_now(unit->source.lanes, unit->now_us);
+}
+
+/* At its limit, or without a token. */
+static enum faina_code refuse_full(const struct fa_resource *full, int64_t now_us,
+                                   struct faina_error *err)
+{
+    char next[FA_TIME_SIZE], rate[FA_RATE_TEXT_SIZE];
+
+    if (full->max >= 0 && full->in_use >= full->max)
+        return fa_error_set(err, FAINA_OVERLOADED, "resource %.200s is at its limit, %lld/%lld",
+                            full->name, (long long)full->in_use, (long long)full->max);
+    fa_rate_format(&full->rate, rate);
+    fa_time_format(fa_bucket_next_us(&full->bucket, &full->rate, now_us), next);
+    return fa_error_set(err, FAINA_OVERLOADED,
+                        "resource %.200s has no token: its rate is %s, and the next task may start "
+                        "at %s",
+                        full->name, rate, next);
 }
 
 enum faina_code fa_check_permits(struct fa_unit *unit, const struct fa_row *row, struct fa_op *op)
@@ -31,11 +54,9 @@ enum faina_code fa_check_permits(struct fa_unit *unit, const struct fa_row *row,
     }
     if (code != FAINA_OK)
         return code;
+    fa_claim_set_time(unit);
     full = fa_lane_full_resource(row->lane);
-    if (full == NULL)
-        return FAINA_OK;
-    return fa_error_set(&op->error, FAINA_OVERLOADED, "resource %.200s is at its limit, %lld/%lld",
-                        full->name, (long long)full->in_use, (long long)full->max);
+    return full == NULL ? FAINA_OK : refuse_full(full, unit->now_us, &op->error);
 }
 
 static bool is_held_by(const struct fa_row *row, const char *worker)

@@ -1,6 +1,7 @@
 /* explain.c - the reasons why a task is not running, as text. */
 #include "store/read/lookup.h"
 
+#include "store/read/resources.h"
 #include "store/read/show.h"
 #include "json/json.h"
 #include "model/limits.h"
@@ -133,22 +134,6 @@ static enum faina_code explain_blocked(struct explain *x)
     return code;
 }
 
-struct resource_row {
-    int64_t id, max, in_use;
-    bool found;
-};
-
-static void sink_resource(void *ctx, size_t n, const struct fa_value *c)
-{
-    struct resource_row *row = ctx;
-
-    (void)n;
-    row->id = c[0].i;
-    row->max = c[2].kind == FA_INT ? c[2].i : -1;
-    row->in_use = fa_value_as_int(&c[4]);
-    row->found = true;
-}
-
 /* Adds "ID (by worker w)". Tasks of namespaces without access are counted instead. */
 static enum faina_code name_holder(struct explain *x, const char *holder, struct fa_buf *names,
                                    int64_t *foreign)
@@ -171,21 +156,16 @@ static enum faina_code name_holder(struct explain *x, const char *holder, struct
     return FAINA_OK;
 }
 
-static enum faina_code explain_resource(struct explain *x, const char *name)
+static enum faina_code explain_limit(struct explain *x, const char *name,
+                                     const struct fa_stored_resource *resource)
 {
-    struct resource_row resource = {.max = -1};
-    struct fa_value param = fa_value_text(name);
     const char *const *holders;
     struct fa_buf names;
     int64_t foreign = 0;
     size_t count;
-    enum faina_code code = fa_db_one(x->source->db, FA_SQL_RESOURCE_ALL, &param, 1, sink_resource,
-                                     &resource, &x->op->error);
+    enum faina_code code = fa_read_holders(x->source, resource->id, NAMED_MAX, x->arena, &holders,
+                                           &count, &x->op->error);
 
-    if (code != FAINA_OK || resource.max < 0 || resource.in_use < resource.max)
-        return code;
-    code = fa_read_holders(x->source, resource.id, NAMED_MAX, x->arena, &holders, &count,
-                           &x->op->error);
     if (code != FAINA_OK)
         return code;
     fa_buf_init(&names, 16 * 1024);
@@ -194,11 +174,40 @@ static enum faina_code explain_resource(struct explain *x, const char *name)
     if (code == FAINA_OK)
         add(x, "resource", 0,
             fa_arena_printf(x->arena, "resource %s is at %lld/%lld%s%s%s%s", name,
-                            (long long)resource.in_use, (long long)resource.max,
+                            (long long)resource->in_use, (long long)resource->limits.max,
                             count ? ", held by " : "", names.len ? names.ptr : "",
                             foreign_text(x, foreign, names.len > 0),
-                            resource.in_use > (int64_t)count ? ", ..." : ""));
+                            resource->in_use > (int64_t)count ? ", ..." : ""));
     fa_buf_finish(&names);
+    return code;
+}
+
+static void explain_rate(struct explain *x, const char *name,
+                         const struct fa_stored_resource *resource)
+{
+    const struct faina_rate *rate = &resource->limits.rate;
+    int64_t next_us = fa_bucket_next_us(&resource->bucket, rate, x->now_us);
+    char text[FA_RATE_TEXT_SIZE], at[FA_TIME_SIZE];
+
+    if (next_us <= x->now_us)
+        return;
+    fa_rate_format(rate, text);
+    fa_time_format(next_us, at);
+    add(x, "resource", next_us,
+        fa_arena_printf(x->arena,
+                        "resource %s has no token, at a rate of %s; the next one comes %s, at %s",
+                        name, text, in_time(x, next_us), at));
+}
+
+static enum faina_code explain_resource(struct explain *x, const char *name)
+{
+    struct fa_stored_resource resource;
+    enum faina_code code = fa_read_resource(x->source, name, x->arena, &resource, &x->op->error);
+
+    if (code == FAINA_OK && resource.limits.rate.count > 0)
+        explain_rate(x, name, &resource);
+    if (code == FAINA_OK && resource.limits.max >= 0 && resource.in_use >= resource.limits.max)
+        code = explain_limit(x, name, &resource);
     return code;
 }
 

@@ -1,4 +1,4 @@
-/* lookup.c - reading: one task, its events, resources, teams and counts. */
+/* lookup.c - reading: one task, its events, teams and counts. */
 #include "store/read/lookup.h"
 
 #include "model/limits.h"
@@ -8,6 +8,7 @@
 #include "store/txn/event_log.h"
 #include "store/queue/ops.h"
 #include "store/read/pages.h"
+#include "store/read/resources.h"
 #include "store/upkeep/outbox.h"
 #include "store/read/show.h"
 #include "store/txn/json_text.h"
@@ -15,8 +16,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-
-#define HOLDERS_MAX 100
 
 enum faina_code fa_read_find(struct fa_source *source, const char *id, struct fa_arena *arena,
                              struct fa_row *out, struct faina_error *err)
@@ -318,90 +317,6 @@ static enum faina_code list_events(struct fa_source *source, struct fa_op *op)
     return FAINA_OK;
 }
 
-/* Resources ---------------------------------------------------------------------------------- */
-
-enum faina_code fa_read_holders(struct fa_source *source, int64_t resource, int64_t limit,
-                                struct fa_arena *arena, const char *const **out, size_t *count,
-                                struct faina_error *err)
-{
-    struct fa_ids list = {.arena = arena};
-    enum faina_code code =
-        fa_db_one(source->db, FA_SQL_HOLD_LIST,
-                  (struct fa_value[]){fa_value_int(resource), fa_value_int(limit)}, 2, fa_ids_sink,
-                  &list, err);
-
-    *out = list.ids;
-    *count = list.count;
-    return code;
-}
-
-struct resource_list {
-    struct fa_arena *arena;
-    struct fa_pager pager;
-    struct faina_resource *items;
-    int64_t *ids;
-    size_t count, size, id_size;
-};
-
-static void sink_resource(void *ctx, size_t n, const struct fa_value *c)
-{
-    struct resource_list *list = ctx;
-
-    (void)n;
-    if (!fa_value_as_int(&c[3]) && fa_value_as_int(&c[4]) == 0)
-        return; /* without a limit, and not in use: nothing to show */
-    if (!fa_pager_take_row(&list->pager, c, 5))
-        return;
-    list->items =
-        fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
-    list->ids =
-        fa_arena_grow(list->arena, list->ids, list->count, &list->id_size, sizeof(*list->ids));
-    list->ids[list->count] = c[0].i;
-    list->items[list->count++] = (struct faina_resource){
-        .name = fa_value_dup(&c[1], list->arena),
-        .max_concurrency = c[2].kind == FA_INT ? c[2].i : -1,
-        .in_use = fa_value_as_int(&c[4]),
-    };
-}
-
-static enum faina_code read_resources(struct fa_source *source, struct fa_op *op,
-                                      struct resource_list *list)
-{
-    struct fa_list_query query = {.sql = FA_SQL_RESOURCE_PAGE,
-                                  .param_count = 2,
-                                  .after_at = 0,
-                                  .limit_at = 1,
-                                  .key_at = 1,
-                                  .key_count = 1,
-                                  .sink = sink_resource,
-                                  .sink_ctx = list};
-
-    return fa_pager_read(&list->pager, source->db, &query, op->part.cursor, op->arena,
-                         &op->next_cursor, &op->error);
-}
-
-static enum faina_code list_resources(struct fa_source *source, struct fa_op *op)
-{
-    struct resource_list list = {.arena = op->arena, .pager = fa_pager_of_part(&op->part)};
-    struct fa_value name = fa_value_text(op->resource.name);
-    enum faina_code code = op->resource.name ? fa_db_one(source->db, FA_SQL_RESOURCE_ALL, &name, 1,
-                                                         sink_resource, &list, &op->error)
-                                             : read_resources(source, op, &list);
-
-    for (size_t i = 0; code == FAINA_OK && i < list.count; i++)
-        code = fa_read_holders(source, list.ids[i], HOLDERS_MAX, op->arena, &list.items[i].holders,
-                               &list.items[i].holder_count, &op->error);
-    if (code == FAINA_OK && op->resource.name != NULL && list.count == 0)
-        code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no resource %.255s",
-                            op->resource.name);
-    if (code != FAINA_OK)
-        return code;
-    op->resources = fa_arena_zero(op->arena, 1, sizeof(*op->resources));
-    op->resources->items = list.items;
-    op->resources->count = list.count;
-    return FAINA_OK;
-}
-
 /* Teams -------------------------------------------------------------------------------------- */
 
 struct team_list {
@@ -546,7 +461,7 @@ enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t n
         [FA_OP_CHILDREN] = fa_read_children,
         [FA_OP_EVENTS] = list_events,
         [FA_OP_FOLLOW] = fa_read_follow,
-        [FA_OP_RESOURCE_LIST] = list_resources,
+        [FA_OP_RESOURCE_LIST] = fa_read_resources,
         [FA_OP_TEAM_LIST] = list_teams,
         [FA_OP_TOKEN_LIST] = fa_read_tokens,
         [FA_OP_WORKFLOW_LIST] = fa_read_workflows,

@@ -54,10 +54,5 @@ FA_MUST_CHECK enum faina_code fa_read_worker_set(struct fa_source *source,
 FA_MUST_CHECK enum faina_code fa_read_find(struct fa_source *source, const char *id,
                                            struct fa_arena *arena, struct fa_row *out,
                                            struct faina_error *err);
-/* The ids of tasks that hold a resource. */
-FA_MUST_CHECK enum faina_code fa_read_holders(struct fa_source *source, int64_t resource,
-                                              int64_t limit, struct fa_arena *arena,
-                                              const char *const **out, size_t *count,
-                                              struct faina_error *err);
 
 #endif

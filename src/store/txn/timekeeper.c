@@ -20,7 +20,8 @@ static enum faina_code move_times(struct fa_db *db, int64_t step_us, int64_t now
                                   struct faina_error *err)
 {
     static const enum fa_sql spans[] = {FA_SQL_CLOCK_MOVE_HELD, FA_SQL_CLOCK_MOVE_PARKED,
-                                        FA_SQL_CLOCK_MOVE_JOINS, FA_SQL_CLOCK_MOVE_WORKERS};
+                                        FA_SQL_CLOCK_MOVE_JOINS, FA_SQL_CLOCK_MOVE_WORKERS,
+                                        FA_SQL_CLOCK_MOVE_RATES};
     static const enum fa_sql days[] = {FA_SQL_CLOCK_BACK_CRONS, FA_SQL_CLOCK_BACK_LOG};
     struct fa_value step = fa_value_int(step_us), now = fa_value_int(now_us);
     enum faina_code code = fa_db_begin(db, true, err);
@@ -70,6 +71,8 @@ static void move_engine(struct fa_engine *engine, int64_t step_us, int64_t now_u
     move_time(&engine->fail_us, step_us);
     move_time(&engine->still_us, step_us);
     move_time(&engine->grace_until_us, step_us);
+    if (atomic_load(&engine->token_us) != INT64_MAX)
+        atomic_store(&engine->token_us, now_us);
     if (next_us > 0) /* 0: they are due because the store was opened */
         atomic_store(&engine->next_us, next_us < now_us - step_us ? next_us + step_us : now_us);
 }
@@ -102,6 +105,7 @@ static void make_step(struct fa_writer *writer)
     }
     fa_steady_step(engine->clock, step_us);
     move_engine(engine, step_us, now_us);
+    writer->needs_load = true; /* the token buckets */
 }
 
 void fa_timekeeper_show(struct fa_engine *engine, struct fa_service_clock *out)

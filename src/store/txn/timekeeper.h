@@ -4,10 +4,10 @@
  * Such a store has a steady clock (base/steady.h). Every time that the engine stores is read from
  * it, and every due time is compared with it.
  *
- *   K1  A lease, a background time-out, a backoff, the deadline of a join and the time-out of a
- *       worker are spans. When the clock makes a step, their ends are moved by the same step, in a
- *       transaction before it. So no jump of the wall clock shortens or lengthens them; a
- *       correction changes them by a tenth at most.
+ *   K1  A lease, a background time-out, a backoff, the deadline of a join, the time-out of a worker
+ *       and the time since a rate's token was taken are spans. When the clock makes a step, their
+ *       ends are moved by the same step, in a transaction before it. So no jump of the wall clock
+ *       shortens or lengthens them; a correction changes them by a tenth at most.
  *   K2  The runAt of a task and the times of a schedule are times of day. They follow the clock.
  *   K3  When the wall clock is set forward, the engine's clock follows at once. What is due by then
  *       is done, and schedules treat the times between as missed (schedules.c).

@@ -15,6 +15,7 @@ static void take_permits(struct fa_unit *unit, struct fa_row *row)
 {
     for (size_t i = 0; i < row->lane->resource_count; i++) {
         row->lane->resources[i]->in_use++;
+        fa_lanes_take_token(unit->source.lanes, row->lane->resources[i]);
         fa_unit_link(unit, FA_LINK_HOLD, row->lane->resources[i]->id, row->id.key, 0);
     }
 }

@@ -329,6 +329,18 @@ static uint64_t ready_types(const struct fa_unit *unit)
     return unit->has_ready ? FA_TYPES_ALL : unit->ready_types;
 }
 
+/* Claims that wait for lanes whose next token has come may have tasks now. In a shared store the
+ * timer wakes them. */
+static void take_due_tokens(struct fa_writer *writer)
+{
+    struct fa_unit *unit = &writer->unit;
+    uint64_t types;
+
+    if (!fa_db_has(writer->db, FA_DB_MANY_WRITERS) &&
+        fa_lanes_next_due_us(writer->lanes, &types) != INT64_MAX)
+        unit->ready_types |= fa_lanes_take_due(writer->lanes, fa_db_now(writer->db));
+}
+
 /* E5: claims that wait for tasks that the jobs made ready are run right after the jobs. */
 static enum faina_code run_waiting_claims(struct fa_writer *writer, struct faina_error *err)
 {
@@ -384,6 +396,8 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
         code = fa_lanes_load(writer->lanes, writer->db, err);
         fa_scan_starts_reset(&writer->unit.scan_starts);
     }
+    if (fa_db_has(writer->db, FA_DB_MANY_WRITERS))
+        fa_lanes_begin(writer->lanes);
     fa_unit_reset(&writer->unit);
     if (code == FAINA_OK && (writer->engine->fleet == NULL || is_timers))
         code = run_chores(writer, err);
@@ -397,6 +411,7 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
         if (jobs != NULL)
             writer->unit.share_epoch = 0;
     }
+    take_due_tokens(writer);
     if (code == FAINA_OK && is_open)
         code = run_waiting_claims(writer, err);
     if (code == FAINA_OK)
@@ -451,6 +466,25 @@ void fa_engine_set_next(struct fa_engine *engine, int64_t at_us)
     pthread_mutex_unlock(&engine->timer_mutex);
 }
 
+/* Sets when the timer wakes the claims that wait for tokens. The lanes of a store with one writer
+ * have all that is awaited; in a shared store each writer knows what its last transaction found. */
+static void set_token_time(struct fa_writer *writer)
+{
+    struct fa_engine *engine = writer->engine;
+    bool is_shared = fa_db_has(writer->db, FA_DB_MANY_WRITERS);
+    uint64_t types;
+    int64_t at_us = fa_lanes_next_due_us(writer->lanes, &types);
+
+    if (at_us == (is_shared ? INT64_MAX : atomic_load(&engine->token_us)))
+        return;
+    pthread_mutex_lock(&engine->timer_mutex);
+    engine->token_types |= types;
+    if (!is_shared || at_us < atomic_load(&engine->token_us))
+        atomic_store(&engine->token_us, at_us);
+    pthread_cond_signal(&engine->timer_cond);
+    pthread_mutex_unlock(&engine->timer_mutex);
+}
+
 void fa_engine_note_arrival(struct fa_engine *engine, int64_t key)
 {
     for (size_t i = 0; key != FA_SCAN_START_NONE && i < engine->writer_count; i++)
@@ -488,6 +522,7 @@ static void after_commit(struct fa_writer *writer)
                                            .due_us = unit->next_us});
     if (engine->fleet == NULL || fa_fleet_leads(engine->fleet))
         fa_engine_set_next(engine, unit->next_us);
+    set_token_time(writer);
 }
 
 /* What the chores did is rolled back too, but a broken store must not make the timer spin. */

@@ -91,6 +91,7 @@ struct fa_engine {
 
     int64_t opened_us;
     atomic_llong next_us;   /* when chores are due next; INT64_MAX: never */
+    atomic_llong token_us;  /* when a claim that waits for a token may get one; INT64_MAX: none */
     atomic_llong forget_us; /* when the event log is purged next */
     atomic_llong commit_us; /* the last commit */
     atomic_llong fail_us;   /* the last commit before a failure; 0: none since the last chores */
@@ -106,9 +107,10 @@ struct fa_engine {
 
     pthread_t timer;
     bool has_timer;
-    pthread_mutex_t timer_mutex; /* guards is_closing */
-    pthread_cond_t timer_cond;   /* signalled when next_us becomes earlier */
+    pthread_mutex_t timer_mutex; /* guards the two below */
+    pthread_cond_t timer_cond;   /* signalled when next_us or token_us becomes earlier */
     bool is_closing;
+    uint64_t token_types; /* shared store: of the claims that wait for tokens */
 };
 
 /* Work inside a transaction that isn't a user's operation. */

@@ -23,7 +23,7 @@
 
 const struct fa_copy_table fa_copy_tables[] = {
     ONE_PAGE("lane", COPY_LANE, COPY_LANE_PUT, 3),
-    ONE_PAGE("resource", COPY_RESOURCE, COPY_RESOURCE_PUT, 3),
+    ONE_PAGE("resource", COPY_RESOURCE, COPY_RESOURCE_PUT, 8),
     ONE_PAGE("team", COPY_TEAM, TEAM_PUT, 6),
     ONE_PAGE("token", COPY_TOKEN, TOKEN_PUT, 7),
     ONE_PAGE("cron", CRON_ALL, CRON_PUT, 15),

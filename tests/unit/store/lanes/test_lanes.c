@@ -153,8 +153,10 @@ static void test_lanes__permits(void **state)
         struct fa_lanes *lanes = fa_lanes_create();
         struct fa_lane *lane = get(lanes, "t", "a", "b");
 
-        fa_lanes_set_limit(lanes, lane->resources[0], cases[i].max_a, true);
-        fa_lanes_set_limit(lanes, lane->resources[1], cases[i].max_b, true);
+        fa_lanes_set_limit(lanes, lane->resources[0],
+                           &(struct fa_own_limits){.max = cases[i].max_a}, true);
+        fa_lanes_set_limit(lanes, lane->resources[1],
+                           &(struct fa_own_limits){.max = cases[i].max_b}, true);
         lane->resources[0]->in_use = cases[i].in_use_a;
         lane->resources[1]->in_use = cases[i].in_use_b;
         CHECK(fa_lane_has_permits(lane) == cases[i].is_open, "%s", cases[i].name);
@@ -199,8 +201,10 @@ static void test_lanes__what_was_flushed_is_loaded(void **state)
     store_begin(&store);
     get(store.lanes, "t", NULL, NULL);
     get(store.lanes, "t", "g\"pu", "\xc3\xa9");
-    fa_lanes_set_limit(store.lanes, resource(store.lanes, "g\"pu"), 3, true);
-    fa_lanes_set_limit(store.lanes, resource(store.lanes, "alone"), 0, true);
+    fa_lanes_set_limit(store.lanes, resource(store.lanes, "g\"pu"),
+                       &(struct fa_own_limits){.max = 3}, true);
+    fa_lanes_set_limit(store.lanes, resource(store.lanes, "alone"),
+                       &(struct fa_own_limits){.max = 0}, true);
     store_commit(&store);
     raw_exec(store.raw, "INSERT INTO paused VALUES ('ns', 't')");
     raw_exec(store.raw, "INSERT INTO hold SELECT id, 5 FROM resource WHERE name = 'g\"pu'");
@@ -233,7 +237,8 @@ static void test_lanes__a_rollback_is_forgotten(void **state)
     store_commit(&store);
     store_begin(&store);
     fa_lane_count(get(store.lanes, "lost", "s", NULL), -1, FAINA_PENDING);
-    fa_lanes_set_limit(store.lanes, resource(store.lanes, "r"), 1, true);
+    fa_lanes_set_limit(store.lanes, resource(store.lanes, "r"), &(struct fa_own_limits){.max = 1},
+                       true);
     flush(&store);
     store_rollback(&store);
     CHECK_INT(fa_lanes_find_resource(store.lanes, "r")->max, -1);
@@ -254,7 +259,7 @@ static void test_lanes__ids_go_on_after_the_greatest(void **state)
 
     store_open(&store);
     raw_exec(store.raw, "INSERT INTO lane VALUES (1000, 'ns', 'far', '[]')");
-    raw_exec(store.raw, "INSERT INTO resource VALUES (70, 'far', NULL, 1)");
+    raw_exec(store.raw, "INSERT INTO resource (id, name, is_set) VALUES (70, 'far', 1)");
     load(&store);
     CHECK_INT(get(store.lanes, "far", NULL, NULL)->id, 1000);
     CHECK_INT(get(store.lanes, "next", NULL, NULL)->id, 1001);
