@@ -251,6 +251,7 @@ const subjects = [
   ["Faina on PostgreSQL", "yes", env.PEER_FAINA_POSTGRES, faina],
   ["graphile-worker 0.17", "yes", env.PEER_POSTGRES, graphile],
   ["pg-boss 10", "yes", env.PEER_POSTGRES, pgBoss],
+  ["Faina on SQLite, beanstalkd clients", "yes", env.PEER_FAINA_BEANSTALK, beanstalk],
   ["beanstalkd -f0 (flushes each job)", "yes", env.PEER_BEANSTALK, beanstalk],
   ["BullMQ 5, Redis appendfsync everysec", "up to a second is lost", env.PEER_REDIS, bull],
 ].filter(([, , where]) => where);
