@@ -255,6 +255,13 @@ const char *fa_service_file(const char *url)
     return NULL;
 }
 
+bool fa_service_has_owner(const char *url)
+{
+    const char *path = fa_service_file(url);
+
+    return path && fa_store_has_owner_sqlite(path);
+}
+
 long fa_service_owner(const char *url)
 {
     const char *path = fa_service_file(url);

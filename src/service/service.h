@@ -267,6 +267,8 @@ void fa_service_close(struct fa_service *service);
 const char *fa_service_file(const char *url);
 /* The process that has the URL's file open exclusively; 0: no such file, or no such process. */
 long fa_service_owner(const char *url);
+/* Whether a process has the URL's file open, served or not. */
+bool fa_service_has_owner(const char *url);
 
 /* What opening a store would do to its schema. */
 struct fa_service_plan {

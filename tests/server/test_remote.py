@@ -80,11 +80,11 @@ def test_the_owner_goes_and_another_comes(place):
     equal(len(json.loads(good(place, "ls", "-o", "json"))["items"]), 2)
 
 
-def test_a_file_is_served_once(place):
-    place.serve()
-    done = client(place, "serve", "--listen", "127.0.0.1:0")
+def test_a_server_of_a_server_is_refused(place):
+    server = place.serve()
+    done = client(place, "serve", "--listen", "127.0.0.1:0", "--url", f"http://127.0.0.1:{server.port}")
     equal(done.returncode, 4)
-    is_true("is served already, at unix:" in done.stderr, done.stderr)
+    is_true("is served already, at http:" in done.stderr, done.stderr)
 
 
 def test_an_owner_that_serves_nothing(place):

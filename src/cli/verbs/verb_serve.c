@@ -9,6 +9,7 @@
 #include "cli/verbs/verb_retention.h"
 #include "cli/publish.h"
 #include "cli/share.h"
+#include "cli/standby.h"
 #include "cli/verbs.h"
 
 #include "base/clock.h"
@@ -439,6 +440,7 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options,
     struct faina_error err;
     sigset_t signals;
     struct node node;
+    bool is_over;
     int code;
 
     /* Blocked before any thread starts: all threads inherit the mask, and this one waits. */
@@ -450,8 +452,8 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options,
     cli->is_long_lived = true;
     init_node(&node, services->pool.worker_id);
     services->pool.worker_id = options->node_id = node.id;
-    code = fa_cli_open(cli);
-    if (code != FA_EXIT_OK)
+    code = fa_standby_open(cli, options->log, &signals, &is_over);
+    if (code != FA_EXIT_OK || is_over)
         return code;
     if (fa_service_is_remote(cli->service))
         return fa_cli_fail(cli, refuse_remote(cli, &err));

@@ -11,6 +11,7 @@
 #include "broker/consumer.h"
 #include "cli/publish.h"
 #include "cli/share.h"
+#include "cli/standby.h"
 #include "cli/verbs.h"
 #include "model/check.h"
 #include "model/limits.h"
@@ -47,6 +48,7 @@ struct worker {
     struct fa_publisher *publisher;
     struct fa_consumer *consumer; /* with --broker-queue */
     struct fa_server *server;     /* NULL: this process owns no file */
+    struct fa_standby *standby;   /* of a file that another process owns */
     atomic_bool is_stopped, is_forced;
 };
 
@@ -203,6 +205,12 @@ static enum faina_code begin(struct fa_cli *cli, struct worker *worker, struct f
         code = fa_runtime_start(&worker->runtime, cli->service, &worker->config, err);
     if (code == FAINA_OK)
         fa_share_advertise(cli, worker->server, options.beside);
+    if (code == FAINA_OK)
+        code = fa_standby_start(&worker->standby, cli,
+                                &(struct fa_standby_config){.log = &worker->log,
+                                                            .keep = worker->keep,
+                                                            .broker = worker->broker},
+                                err);
     return code;
 }
 
@@ -216,6 +224,7 @@ static void end(struct worker *worker)
         fa_report(&worker->config.log, FA_LOG_WARN, "some clients were disconnected");
     fa_runtime_destroy(worker->runtime);
     fa_consumer_destroy(worker->consumer);
+    fa_standby_stop(worker->standby); /* last: the worker reaches the engine through it */
 }
 
 static void force_stop(struct worker *worker)

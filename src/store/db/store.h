@@ -82,6 +82,8 @@ FA_MUST_CHECK enum faina_code fa_store_open_sqlite(struct fa_store **out, const 
                                                    struct faina_error *err);
 /* The pid of an owner that doesn't serve the file; 0: there is none. */
 long fa_store_owner_sqlite(const char *path);
+/* Whether a process has the file open. */
+bool fa_store_has_owner_sqlite(const char *path);
 /* A PostgreSQL schema. */
 FA_MUST_CHECK enum faina_code fa_store_open_postgres(struct fa_store **out, const char *url,
                                                      struct faina_error *err);

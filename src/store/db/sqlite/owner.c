@@ -298,6 +298,23 @@ long fa_owner_find(const char *path)
     return pid;
 }
 
+bool fa_owner_exists(const char *path)
+{
+    char real[PATH_MAX], lock_path[PATH_MAX + 8];
+    bool exists;
+    int fd;
+
+    if (realpath(path, real) == NULL)
+        return false;
+    snprintf(lock_path, sizeof(lock_path), "%s.lock", real);
+    fd = open(lock_path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    exists = is_locked(fd);
+    close(fd);
+    return exists;
+}
+
 void fa_owner_release(struct fa_owner *owner)
 {
     if (owner->fd < 0)

@@ -43,6 +43,8 @@ FA_MUST_CHECK enum faina_code fa_owner_acquire(struct fa_owner *owner, const cha
                                                struct faina_error *err);
 /* The pid of an owner that doesn't serve the file; 0: there is none. */
 long fa_owner_find(const char *path);
+/* Whether a process has the file open, whether it serves it or not. */
+bool fa_owner_exists(const char *path);
 void fa_owner_release(struct fa_owner *owner);
 /* Records which file the log is, for fa_owner_check; the other two files are those that were
  * locked. */

@@ -235,6 +235,11 @@ enum faina_code fa_store_open_sqlite(struct fa_store **out, const char *path,
     return FAINA_OK;
 }
 
+bool fa_store_has_owner_sqlite(const char *path)
+{
+    return fa_owner_exists(path);
+}
+
 long fa_store_owner_sqlite(const char *path)
 {
     return fa_owner_find(path);

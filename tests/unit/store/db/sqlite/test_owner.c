@@ -283,10 +283,12 @@ static void test_owner__another_process_is_named(void **state)
     char sentence[128], byte = 'x';
 
     CHECK_INT(fa_owner_find(path), 0); /* there is no file yet */
+    CHECK_TRUE(!fa_owner_exists(path));
     start_holder(&holder);
     snprintf(sentence, sizeof(sentence), "is in use by process %ld", (long)holder.pid);
     must_refuse(path, sentence);
     CHECK_INT(fa_owner_find(path), (long)holder.pid);
+    CHECK_TRUE(fa_owner_exists(path));
     CHECK_INT(write(holder.tell, &byte, 1), 1);
     CHECK_INT(read(holder.hear, &byte, 1), 1);
     must_acquire(&owner, path); /* it lives on, but has let go */
@@ -309,6 +311,7 @@ static void test_owner__a_killed_process_owns_nothing(void **state)
     snprintf(left, sizeof(left), "%ld\n", (long)holder.pid);
     CHECK_STR(content(in_dir("a.db.lock")), left); /* its pid is still there, and means nothing */
     CHECK_INT(fa_owner_find(path), 0);
+    CHECK_TRUE(!fa_owner_exists(path));
     must_acquire(&owner, path);
     fa_owner_release(&owner);
 }
