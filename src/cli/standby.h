@@ -1,9 +1,9 @@
 /*
  * standby.h - takes over a SQLite file whose owner has ended.
  *
- * A worker that uses a file through its owner keeps working: when the owner ends, one of the waiting
- * processes opens the file and serves it on the socket beside it, where all of them, and the worker
- * itself, reach it again. A server waits before it listens.
+ * A worker that uses a file through its owner keeps working: when the owner ends, one of the
+ * waiting processes opens the file and serves it on the socket beside it, where all of them, and
+ * the worker itself, reach it again. A server waits before it listens.
  *
  *   Y1  At most one process opens the file: its lock decides (store/db/sqlite/owner.h).
  *   Y2  Nothing is opened while another process has the file.
