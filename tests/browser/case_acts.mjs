@@ -1,5 +1,5 @@
 // What the buttons and keys do, and how the page stays true while things change.
-import { check, equal, until, visit } from "./helper_place.mjs";
+import { check, equal, noAxeViolation, until, visit } from "./helper_place.mjs";
 import { fill } from "./helper_data.mjs";
 
 const status = async (server, id) => (await server.call("GET", `/tasks/${id}`)).status;
@@ -88,7 +88,10 @@ export async function many_tasks_are_retried_with_a_dry_run(place) {
   await page.locator(".tasks-row input").nth(0).click();
   await page.locator(".tasks-row input").nth(1).click();
   await page.getByRole("button", { name: "Actions", exact: true }).click();
+  await noAxeViolation(page, "a menu");
   await page.getByRole("menuitem", { name: "Retry" }).click();
+  await page.locator("[data-test=matched]").waitFor();
+  await noAxeViolation(page, "the dialog of many tasks");
   equal((await page.locator("[data-test=matched]").innerText()).startsWith("2 tasks"), true);
   await confirm(page, "Retry 2 tasks");
   await page.getByRole("button", { name: "Done", exact: true }).click();
@@ -209,6 +212,7 @@ export async function a_lost_server_is_announced_and_found_again(place) {
   place.expected.push(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/);
   await server.stop();
   await page.locator(".banner").waitFor();
+  await noAxeViolation(page, "a lost server");
   equal(await page.locator(".tasks-row").count(), 1, "the last data stays");
   await server.start();
   await page.waitForFunction(() => !document.querySelector(".banner"));
@@ -232,6 +236,7 @@ export async function a_token_is_exchanged_for_a_session_with_its_scopes(place) 
   await page.getByLabel("Token").fill("faina_wrong");
   await page.getByRole("button", { name: "Log in" }).click();
   await page.locator(".login .notice.bad").waitFor();
+  await noAxeViolation(page, "the login");
   await page.getByLabel("Token").fill(viewer);
   await page.getByRole("button", { name: "Log in" }).click();
   await page.locator(".tasks-row").waitFor();

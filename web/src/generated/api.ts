@@ -691,8 +691,10 @@ export interface Schemas {
     paused: boolean;
   };
   "Limit": {
-    /** How many tasks may use it at once; null is no limit */
-    maxConcurrency: number | null;
+    /** How many tasks may use it at once; null is no limit. Required without `rate` */
+    maxConcurrency?: number | null;
+    /** How many tasks may start in a time; null is no rate */
+    rate?: Schemas["Rate"];
   };
   "Login": {
     /** The secret of a token */
@@ -848,6 +850,14 @@ export interface Schemas {
     /** How many tasks were removed */
     removed: number;
   };
+  "Rate": {
+    /** How many tasks may start ... */
+    count: number;
+    /** ... in this time */
+    per: string | number;
+    /** How many may start at once after a pause; as many as `count` by default */
+    burst?: number;
+  };
   /** Tasks a second over the last minute, of what this server has committed */
   "Rates": {
     submitted: number;
@@ -867,6 +877,10 @@ export interface Schemas {
     name: string;
     /** How many tasks may use it at once; null is no limit */
     maxConcurrency: number | null;
+    /** How many tasks may start in a time; null is no rate */
+    rate: Schemas["Rate"] | null;
+    /** The name with `*` whose limits apply to it, when it has none of its own */
+    limitedBy?: string;
     /** How many tasks use it now */
     inUse: number;
     /** The tasks that use it */

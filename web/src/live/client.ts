@@ -71,8 +71,10 @@ function openDirect() {
       connection = new Connection(message.base, message.namespace, receive);
       connection.start();
     } else if (message.kind === "visible") {
-      if (message.isVisible) connection?.start();
-      else connection?.stop();
+      if (message.isVisible) {
+        connection?.start();
+        connection?.wake();
+      } else connection?.stop();
     } else if (message.kind === "again") {
       connection?.again();
     } else {

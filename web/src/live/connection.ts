@@ -6,6 +6,7 @@ import type { Change, FromStream, Link } from "./protocol";
 const FLUSH_MS = 250;
 const RATE_MAX = 2000;
 const AGGREGATED_MS = 15000;
+const SILENT_MS = 60000; // the server sends its position more often
 const KEPT_MAX = 500; // of one flush; the rest is only counted
 
 export class Connection {
@@ -22,6 +23,7 @@ export class Connection {
   private secondCount = 0;
   private isAggregated = false;
   private isWanted = false;
+  private byteAt = 0;
 
   constructor(
     readonly base: string,
@@ -56,6 +58,11 @@ export class Connection {
     void this.run();
   }
 
+  /** After a sleep of the machine the connection may be dead without a sign. */
+  wake() {
+    if (this.link === "open" && Date.now() - this.byteAt > SILENT_MS) this.abort?.abort();
+  }
+
   private setLink(link: Link) {
     if (this.link === link) return;
     this.link = link;
@@ -87,6 +94,7 @@ export class Connection {
       status = response.status;
       if (response.ok && response.body) {
         this.retryMs = 500;
+        this.byteAt = Date.now();
         this.setLink("open");
         await this.readAll(response.body.getReader());
       } else if (status === 400) {
@@ -114,6 +122,7 @@ export class Connection {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
+      this.byteAt = Date.now();
       rest += decoder.decode(value, { stream: true });
       const blocks = rest.split("\n\n");
       rest = blocks.pop()!;

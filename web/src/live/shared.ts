@@ -48,6 +48,7 @@ const channels = new Map<string, Channel>();
     } else if (data.kind === "visible") {
       tab.isVisible = data.isVisible;
       channel?.update();
+      if (data.isVisible) channel?.connection.wake();
     } else if (data.kind === "again") {
       channel?.connection.again();
     } else {

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { can, get, query, send, session } from "../lib/api";
 import { link, namespace, param, parts, setParams } from "../lib/route";
 import { useQuery } from "../lib/query";
-import { formatBytes, formatCount, formatShort, formatSpan, formatTime, now } from "../lib/time";
+import { formatBytes, formatCount, formatSeconds, formatShort, formatSpan, formatTime, now } from "../lib/time";
 import type { AuditEntry, Bucket, Cron, FailureGroup, Info, List, Operation, Resource, Stats, TokenInfo, TypeCount, Worker } from "../lib/types";
 import { quote } from "../lib/filter";
 import { Age, ask, attempt, Bar, Button, Copy, Dialog, Empty, ErrorBox, Facts, Menu, notify, Page, Panel, Pending, ShortId, Sparkline, Tabs, Time } from "../parts/basic";
@@ -67,7 +67,7 @@ export function TypesView() {
         <Panel>
           <Scroll label="Types">
             <table class="table">
-              <thead><tr><th>Type</th><th class="num">Waiting</th><th class="num">Running</th><th class="num">Failed</th><th class="num">Completed</th><th class="num">Oldest ready</th><th>Last hour</th><th>Policies</th><th><span class="hidden">Acts</span></th></tr></thead>
+              <thead><tr><th>Type</th><th class="num">Waiting</th><th class="num">Running</th><th class="num">Failed</th><th class="num">Completed</th><th class="num">Oldest ready</th><th class="num">Waited p95</th><th>Last hour</th><th>Policies</th><th><span class="hidden">Acts</span></th></tr></thead>
               <tbody>
                 {rows.slice(0, 300).map((type, i) => {
                   const why = stuck.find((item) => item.title.includes(type.type));
@@ -85,7 +85,7 @@ export function TypesView() {
                       <td class={`num${failed(type) ? " bad" : ""}`}>{failed(type) ? <a class="bad" href={link(["tasks"], { q: `type:${quote(type.type)} status:failed,dead_letter` })}>{formatCount(failed(type))}</a> : 0}</td>
                       <td class="num">{formatCount(type.byStatus.completed)}</td>
                       <td class="num">{type.oldestReadyAt ? formatSpan(now.value - Date.parse(type.oldestReadyAt)) : "–"}</td>
-                      <td>{i < 40 ? <TypeSpark type={type.type} ns={type.namespace} /> : "–"}</td>
+                      {i < 40 ? <TypeSpark type={type.type} ns={type.namespace} /> : <><td class="num">–</td><td>–</td></>}
                       <td class="faint">{policy ? describe(policy) : policies.error?.isMissing ? "–" : "default"}</td>
                       <td><div class="row-actions">
                         {can("operate") && <Button small icon={type.paused ? "play" : "pause"} onClick={() => pause(type)}>{type.paused ? "Resume" : "Pause"}</Button>}
@@ -121,9 +121,13 @@ function describe(policy: Policies): string {
 function TypeSpark({ type, ns: where }: { type: string; ns: string }) {
   const from = useMemo(() => new Date(Math.floor(Date.now() / 60000) * 60000 - 3600000).toISOString(), []);
   const answer = useQuery<{ items: Bucket[] }>(`/stats/history${query({ type, namespace: where, from, step: "2m" })}`, { every: 60000 });
-  if (!answer.data) return <span class="faint">–</span>;
+  if (!answer.data) return <><td class="num">–</td><td class="faint">–</td></>;
   const values = answer.data.items.map((bucket) => (bucket.completed ?? 0) + (bucket.failed ?? 0) + (bucket.deadLettered ?? 0));
-  return <Sparkline values={values} label={`${formatCount(values.reduce((a, b) => a + b, 0))} tasks ended in the last hour`} />;
+  const waited = [...answer.data.items].reverse().find((bucket) => typeof bucket.wait?.p95 === "number")?.wait?.p95;
+  return <>
+    <td class="num">{formatSeconds(waited)}</td>
+    <td><Sparkline values={values} label={`${formatCount(values.reduce((a, b) => a + b, 0))} tasks ended in the last hour`} /></td>
+  </>;
 }
 
 const POLICY_FIELDS: [keyof Policies, string, string][] = [
