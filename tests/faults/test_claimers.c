@@ -7,6 +7,8 @@
  * notes that are still valid are tasks that certainly hold their resource: of the killed processes
  * too, until their leases end. There must never be more of them than the limit.
  *
+ * The last resource has a rate. The times of its starts are noted, and every interval is checked.
+ *
  * FA_CLAIMS sets how many claims in all.
  */
 #include "faults/inspect.h"
@@ -29,7 +31,7 @@
 
 #include <cmocka.h>
 
-enum { CLAIMERS = 64, TAKEN = 4, LIVES = 8, RESOURCES = 4 };
+enum { CLAIMERS = 64, TAKEN = 4, LIVES = 8, RESOURCES = 5, RATED = 4, STARTS_MAX = 200000 };
 
 #define CLAIMS_DEFAULT 10000
 #define CLAIMS_PER_FILE 100000
@@ -38,8 +40,9 @@ enum { CLAIMERS = 64, TAKEN = 4, LIVES = 8, RESOURCES = 4 };
 #define BOARD_FD 9
 
 static const char mark[] = "--claimers";
-static const char *const names[RESOURCES] = {"one", "two", "eight", "sixteen"};
-static const int limits[RESOURCES] = {1, 2, 8, 16};
+static const char *const names[RESOURCES] = {"one", "two", "eight", "sixteen", "rate"};
+static const int limits[RESOURCES] = {1, 2, 8, 16, 1000000};
+static const struct faina_rate rate = {1000, 1000, 20};
 
 struct hold {
     atomic_llong until_us; /* by the system's clock, as leases are; 0: none */
@@ -51,6 +54,8 @@ struct board {
     atomic_long claims, completed, submitted, over;
     atomic_int most[RESOURCES];
     struct hold holds[LIVES][CLAIMERS][TAKEN];
+    atomic_long start_count; /* of tasks of the resource with a rate */
+    atomic_llong starts[STARTS_MAX];
 };
 
 struct worker {
@@ -85,6 +90,8 @@ static void note_claim(struct board *board, struct hold *hold, const struct fain
 {
     int resource = (int)fa_t_int(task->input), holders, most;
 
+    if (resource == RATED)
+        board->starts[board->start_count++ % STARTS_MAX] = task->claimed_us;
     hold->resource = resource;
     hold->until_us = task->lease_expires_us;
     holders = count_holders(board, resource, task->claimed_us);
@@ -165,6 +172,7 @@ static struct board *map_board(int fd)
 
 static int work(char **argv)
 {
+    static const struct faina_rate no_rate = {0};
     struct worker worker = {.life = (int)fa_t_int(argv[3])};
     struct fa_t_crew *crew;
     struct fa_t t = {0};
@@ -174,7 +182,11 @@ static int work(char **argv)
     snprintf(t.url, sizeof t.url, "%s", argv[2]);
     fa_t_open(&t);
     for (int i = 0; i < RESOURCES; i++)
-        CHECK_OK(&t, fa_t_resource_set(&t, names[i], limits[i]));
+        CHECK_OK(&t,
+                 fa_t_run(&t, &(struct fa_op){.kind = FA_OP_RESOURCE_SET,
+                                              .resource = {.name = names[i],
+                                                           .max_concurrency = limits[i],
+                                                           .rate = i == RATED ? rate : no_rate}}));
     crew = fa_t_crew_start(&t, CLAIMERS, claim_until_over, &worker);
     while (!worker.board->is_over)
         feed(&t, worker.board);
@@ -247,10 +259,41 @@ static void run_file(struct world *world, long wanted)
     CHECK(status == 0, "the claimers ended badly: status %x", (unsigned)status);
 }
 
+static int by_time(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* For all i <= k: k - i + 1 <= burst + r * (t[k] - t[i]). So k + 1 - r * t[k] exceeds the least
+ * i - r * t[i] so far by no more than the burst. Times differ from the bucket's by a few us. */
+static void check_starts(const struct board *board)
+{
+    long count = board->start_count < STARTS_MAX ? board->start_count : STARTS_MAX;
+    int64_t *times = fa_alloc_zero((size_t)count + 1, sizeof *times);
+    double r = (double)rate.count / ((double)rate.per_ms * 1000), least = 1e18;
+
+    for (long i = 0; i < count; i++)
+        times[i] = board->starts[i];
+    qsort(times, (size_t)count, sizeof *times, by_time);
+    for (long k = 0; k < count; k++) {
+        double used = r * (double)(times[k] - times[0]);
+
+        least = (double)k - used < least ? (double)k - used : least;
+        CHECK((double)k + 1 - used - least <= (double)rate.burst + 20 * r,
+              "start %ld of %ld came too early: %.3f in a burst of %lld", k, count,
+              (double)k + 1 - used - least, (long long)rate.burst);
+    }
+    free(times);
+}
+
 static void check_file(struct world *world)
 {
     struct board *board = world->board;
     int64_t completed;
+
+    check_starts(board);
 
     CHECK(board->over == 0, "a limit was exceeded %ld times", board->over);
     fa_t_open(&world->t);

@@ -75,6 +75,21 @@ static bool has_grown(struct fa_t *t, void *arg)
     return completed(t) > *(int64_t *)arg;
 }
 
+/* Every interval between two claims, those of killed nodes included. */
+static void check_starts(struct fa_n_world *world, const struct faina_rate *rate)
+{
+    const char *query = fa_arena_printf(
+        &world->t.arena,
+        "WITH c AS (SELECT claimed_us AS t FROM ended WHERE claimed_us IS NOT NULL"
+        "           UNION ALL SELECT at_us FROM event WHERE what = 'claimed'),"
+        "     n AS (SELECT t, row_number() OVER (ORDER BY t) AS i FROM c) "
+        "SELECT count(*) FROM n a JOIN n b ON b.i >= a.i "
+        "WHERE b.i - a.i + 1 > %lld + (b.t - a.t + 20) * %lld / %lld",
+        (long long)rate->burst, (long long)rate->count, (long long)rate->per_ms * 1000);
+
+    CHECK_INT(fa_psql_int(world->raw, "%s", query), 0);
+}
+
 static void test_fleet__limit_of_two_with_kills(void **state)
 {
     enum { NODES = 8 };
@@ -86,11 +101,14 @@ static void test_fleet__limit_of_two_with_kills(void **state)
     struct fa_random random;
     int killed = 0;
 
+    const struct faina_rate rate = {150, 1000, 5};
+
     fa_psql_need_engine();
     fa_random_seed(&random, fa_t_seed());
     fa_n_open(world);
     board->limit = 2;
-    CHECK_OK(&world->t, fa_t_resource_set(&world->t, "gpu", 2));
+    CHECK_OK(&world->t, fa_t_run(&world->t, &(struct fa_op){.kind = FA_OP_RESOURCE_SET,
+                                                            .resource = {"gpu", 2, rate}}));
     fa_n_submit(&world->t, "limited", "gpu", 0, tasks);
     for (int i = 0; i < NODES; i++)
         fa_n_start(&nodes[i], FA_N_LIMITED, world->t.url, i);
@@ -116,6 +134,7 @@ static void test_fleet__limit_of_two_with_kills(void **state)
         CHECK(board->done[i] <= 1, "task %d was completed %d times", i, board->done[i]);
     CHECK_TRUE(board->done_count >= tasks - killed * FA_BOARD_THREADS);
     CHECK_INT(fa_t_in_use(&world->t, "gpu"), 0);
+    check_starts(world, &rate);
     /* Both permits may be with killed ones until their leases end; then somebody looks. */
     CHECK(board->gap_us < (FA_N_LEASE_MS + 5000) * 1000LL, "idle for %lld ms",
           (long long)board->gap_us / 1000);

@@ -188,8 +188,9 @@ void fa_lanes_set_limit(struct fa_lanes *lanes, struct fa_resource *resource,
  * and rate_burst, after which come rate_spent and rate_us. */
 struct fa_own_limits fa_limits_of(const struct fa_value *max, const struct fa_value *rate);
 struct fa_bucket fa_bucket_of(const struct fa_value *rate);
-/* Rates (lanes_rates.c). The time with which tokens are counted, for the operation being run; a
- * later time at which a resource was locked counts. Returns it. */
+/* Rates (lanes_rates.c). Sets the time with which tokens are counted, for the operation being run,
+ * and returns it. In a shared store it is the time at which the open transaction has locked a
+ * resource with a rate, if it has. */
 int64_t fa_lanes_set_now(struct fa_lanes *lanes, int64_t now_us);
 /* Whether the resource has a limit or a rate. */
 bool fa_resource_is_limited(const struct fa_resource *resource);

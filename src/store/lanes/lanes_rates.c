@@ -126,7 +126,8 @@ void fa_lanes_set_limit(struct fa_lanes *lanes, struct fa_resource *resource,
 
 int64_t fa_lanes_set_now(struct fa_lanes *lanes, int64_t now_us)
 {
-    lanes->now_us = now_us > lanes->locked_us ? now_us : lanes->locked_us;
+    /* A node's estimate of the database's clock may be ahead of another node's. */
+    lanes->now_us = lanes->locked_us > 0 ? lanes->locked_us : now_us;
     return lanes->now_us;
 }
 

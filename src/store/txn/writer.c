@@ -38,7 +38,8 @@
 #define IDS_AHEAD_US INT64_C(630720000000000) /* 20 years: a later id is in a damaged row */
 #define LATE_US 100000                        /* E6 */
 #define GRACE_US 1000000                      /* E6 */
-#define FULL_US 10000000 /* a disk without a reserve counts as full this long after a failure */
+#define TOKEN_WAIT_US 1000 /* shared store: this node's clock may be ahead of the database's */
+#define FULL_US 10000000   /* a disk without a reserve counts as full this long after a failure */
 
 static bool takes_part(const struct fa_op_job *job, const struct fa_op *op)
 {
@@ -477,6 +478,8 @@ static void set_token_time(struct fa_writer *writer)
 
     if (at_us == (is_shared ? INT64_MAX : atomic_load(&engine->token_us)))
         return;
+    if (is_shared && at_us < fa_db_now(writer->db) + TOKEN_WAIT_US)
+        at_us = fa_db_now(writer->db) + TOKEN_WAIT_US;
     pthread_mutex_lock(&engine->timer_mutex);
     engine->token_types |= types;
     if (!is_shared || at_us < atomic_load(&engine->token_us))
