@@ -335,6 +335,12 @@ static const struct fa_flag history_flags[] = {
     F_END,
 };
 
+static const struct fa_flag failures_flags[] = {
+    F_TYPE,
+    {"since", 0, "TIME", "only groups with a failure since then; a duration counts back from now"},
+    F_LIMIT, F_END,
+};
+
 static const struct fa_flag migrate_flags[] = {
     {"dry-run", 0, NULL, "only print what would be done"}, F_END,
 };
@@ -605,6 +611,11 @@ const struct fa_verb fa_verbs[] = {
      "Minutes are kept for 72 hours, hours for 90 days.",
      "faina history\n"
      "faina history mail.send --from 1d --step 1h", 0, 1, fa_verb_history, history_flags},
+    {"failures", FA_GROUP_OPERATE, "", "list groups of failures that are alike",
+     "Attempts that failed, by type, kind and message, where # is a number or an id, and … is "
+     "quoted text; the largest group first. Lists one namespace; --namespace '*' lists all.",
+     "faina failures --since 1h\n"
+     "faina failures --type mail.send -o jsonl", 0, 0, fa_verb_failures, failures_flags},
     {"db status", FA_GROUP_OPERATE, "", "show the store: version, size, migrations", NULL, NULL,
      0, 0, fa_verb_db_status, NULL},
     {"db migrate", FA_GROUP_OPERATE, "", "migrate the store to the current schema",

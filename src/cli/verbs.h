@@ -138,8 +138,9 @@ int fa_verb_cron_run(struct fa_cli *cli);
 int fa_verb_cron_next(struct fa_cli *cli);
 int fa_verb_worker_list(struct fa_cli *cli); /* verb_admin.c */
 int fa_verb_stats(struct fa_cli *cli);
-int fa_verb_history(struct fa_cli *cli); /* verb_history.c */
-int fa_verb_emit(struct fa_cli *cli);    /* verb_workflow.c */
+int fa_verb_history(struct fa_cli *cli);  /* verb_history.c */
+int fa_verb_failures(struct fa_cli *cli); /* verb_failures.c */
+int fa_verb_emit(struct fa_cli *cli);     /* verb_workflow.c */
 int fa_verb_workflow_ls(struct fa_cli *cli);
 int fa_verb_workflow_get(struct fa_cli *cli);
 int fa_verb_workflow_apply(struct fa_cli *cli);

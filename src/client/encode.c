@@ -6,6 +6,7 @@
  */
 #include "client/encode.h"
 
+#include "model/failure_group.h"
 #include "model/history.h"
 #include "model/limits.h"
 #include "model/times.h"
@@ -140,6 +141,16 @@ static void query_namespace(const struct fa_op *op, struct fa_call *call)
 {
     if (!op->id)
         add_param(call, "namespace", op->name.ns);
+}
+
+static void query_failures(const struct fa_op *op, struct fa_call *call)
+{
+    const struct fa_failure_query *query = op->failure_query;
+
+    add_param(call, "namespace", query->ns);
+    add_param(call, "type", query->type);
+    add_time_param(call, "since", query->since_us);
+    add_int_param(call, "limit", query->limit);
 }
 
 static void query_history(const struct fa_op *op, struct fa_call *call)
@@ -519,6 +530,7 @@ static const struct request_format request_formats[FA_OP_COUNT] = {
     [FA_OP_NAMESPACE_LIST] = READ("/namespaces", NULL, NULL),
     [FA_OP_BROKER_SET] = {"PUT", "/broker", NULL, NULL, body_broker, always},
     [FA_OP_BROKER_GET] = READ("/broker", NULL, NULL),
+    [FA_OP_FAILURES] = READ("/failures", NULL, query_failures),
     [FA_OP_HISTORY] = READ("/stats/history", NULL, query_history),
 };
 

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <string.h>
 
+struct fa_failure_groups;
+struct fa_failure_query;
 struct fa_grant;
 struct fa_history_answer;
 struct fa_history_query;
@@ -79,6 +81,7 @@ struct fa_workflow;
     X(CRON_LIST, "cron list", false)                                                               \
     X(STATS, "stats", false)                                                                       \
     X(HISTORY, "history", false)                                                                   \
+    X(FAILURES, "failures", false)                                                                 \
     X(NAMESPACE_LIST, "namespace list", false)                                                     \
     X(BROKER_GET, "broker get", false)
 
@@ -418,6 +421,7 @@ struct fa_op {
         } workflow;                /* WORKFLOW_* but PUT */
         const struct fa_emitted_query *emitted_query; /* EMITTED_LIST */
         const struct fa_history_query *history_query; /* HISTORY (model/history.h) */
+        const struct fa_failure_query *failure_query; /* FAILURES (model/failure_group.h) */
         struct {
             const char *ns, *workflow; /* workflow NULL: all; NOT_FOUND when there isn't one */
             const char *key;           /* as text or as JSON; NULL: all */
@@ -470,6 +474,7 @@ struct fa_op {
         struct fa_join_states *joins;
         struct fa_broker *broker_answer; /* BROKER_* */
         struct fa_history_answer *history;
+        struct fa_failure_groups *failures;
     };
     const char *next_cursor; /* lists that are read in parts; NULL: this was the last one */
     /* WORKFLOW_PUT: the parsed definition, and its mistakes. */

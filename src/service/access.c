@@ -4,6 +4,7 @@
 #include "service/access.h"
 
 #include "json/json.h"
+#include "model/failure_group.h"
 #include "model/history.h"
 #include "model/id.h"
 #include "model/limits.h"
@@ -91,6 +92,7 @@ enum where {
     X(NAMESPACE_LIST, VIEW, 0, NOWHERE, READ)                                                      \
     X(BROKER_SET, ADMIN, 0, ALL, READ)                                                             \
     X(BROKER_GET, VIEW, 0, ALL, READ)                                                              \
+    X(FAILURES, VIEW, 0, NAMED, READ)                                                              \
     X(HISTORY, VIEW, 0, NAMED, READ)
 
 struct rule {
@@ -200,6 +202,8 @@ static const char *place_of(const struct fa_op *op)
         return or_default(op->emitted_query->ns);
     case FA_OP_JOIN_LIST:
         return or_default(op->join.ns);
+    case FA_OP_FAILURES:
+        return or_default(op->failure_query->ns);
     case FA_OP_HISTORY:
         return or_default(op->history_query->ns);
     case FA_OP_PAUSE:

@@ -5,6 +5,7 @@
 
 #include "json/json.h"
 #include "model/check.h"
+#include "model/failure_group.h"
 #include "model/history.h"
 #include "model/id.h"
 #include "model/limits.h"
@@ -474,6 +475,15 @@ static enum faina_code check_joins(const struct fa_op *op, struct faina_error *e
     return code == FAINA_OK ? check_range(op->join.limit, FA_LIST_LIMIT_MAX, "limit", err) : code;
 }
 
+static enum faina_code check_failures(const struct fa_failure_query *query, struct faina_error *err)
+{
+    enum faina_code code = check_optional(query->ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+
+    if (code == FAINA_OK)
+        code = check_optional(query->type, FA_TYPE_SIZE_MAX, "type", err);
+    return code == FAINA_OK ? check_range(query->limit, FA_LIST_LIMIT_MAX, "limit", err) : code;
+}
+
 /* The range is checked when it is read: it depends on the time. */
 static enum faina_code check_history(const struct fa_history_query *query, struct faina_error *err)
 {
@@ -626,6 +636,8 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *defa
         return check_range(op->broker.size_max, FA_OUTBOX_SIZE_MAX, "limit", err);
     case FA_OP_BROKER_GET:
         return FAINA_OK;
+    case FA_OP_FAILURES:
+        return check_failures(op->failure_query, err);
     case FA_OP_HISTORY:
         return check_history(op->history_query, err);
     case FA_OP_COUNT:

@@ -1,6 +1,7 @@
 /* wire_reports.c - see wire_reports.h. */
 #include "wire/wire_reports.h"
 
+#include "model/failure_group.h"
 #include "model/history.h"
 
 #define REQUIRED FA_FIELD_REQUIRED
@@ -40,6 +41,25 @@ static enum faina_code read_quantile(const struct fa_field *field, struct fa_jso
     spans->has_any = true;
     return fa_json_double(value, (double *)(void *)((char *)out + field->offset)) ? FAINA_OK
                                                                                   : FAINA_INTERNAL;
+}
+
+static void put_group_id(struct fa_json_writer *w, const void *from)
+{
+    fa_json_put_str(w, ((const struct fa_failure_group *)from)->id);
+}
+
+static enum faina_code read_group_id(const struct fa_field *field, struct fa_json value,
+                                     struct fa_arena *arena, void *out, struct faina_error *err)
+{
+    struct fa_failure_group *group = out;
+    const char *text = value.type == FA_JSON_STRING ? fa_json_text(value, arena) : NULL;
+
+    (void)field;
+    (void)err;
+    if (text == NULL || strlen(text) >= sizeof(group->id))
+        return FAINA_INTERNAL;
+    memcpy(group->id, text, strlen(text) + 1);
+    return FAINA_OK;
 }
 
 /* clang-format off */
@@ -90,5 +110,34 @@ const struct fa_shape fa_shape_history = {
                     .doc = "The steps, oldest first; the last one contains the present"),
         FA_ROW("step", DURATION, struct fa_history_answer, step_ms,
                .doc = "The length of a step")),
+};
+
+#define GROUP(json_name, kind, member, ...)                                                        \
+    FA_ROW(json_name, kind, struct fa_failure_group, member, __VA_ARGS__)
+
+static const struct fa_shape group_shape = {
+    .what = "group",
+    .fields = FA_FIELDS(
+        {.name = "id", .type = FA_FIELD_OWN, .put = put_group_id, .read = read_group_id,
+         .schema = "{\"type\":\"string\"}",
+         .doc = "The group: the same for the same namespace, type, kind and message"},
+        GROUP("namespace", TEXT, ns, .flags = REQUIRED, .doc = "Namespace of the tasks"),
+        GROUP("type", TEXT, type, .flags = REQUIRED, .doc = "Type of the tasks"),
+        GROUP("kind", TEXT, kind, .doc = "`kind` of the errors"),
+        GROUP("message", TEXT, message, .flags = REQUIRED,
+              .doc = "What their messages have in common: `#` is a number or an id, `…` is quoted "
+                     "text"),
+        GROUP("count", INT64, count, .doc = "Attempts that failed so"),
+        GROUP("firstAt", TIME, first_us, .doc = "When the first one failed"),
+        GROUP("lastAt", TIME, last_us, .doc = "When the last one failed"),
+        FA_ROW_TEXTS("taskIds", struct fa_failure_group, task_ids, task_count,
+                     .flags = REQUIRED | FA_FIELD_UUID, .doc = "The last 10 tasks, newest first")),
+};
+
+const struct fa_shape fa_shape_failures = {
+    .name = "Failures",
+    .what = "list",
+    .fields = FA_FIELDS(FA_ROW_LIST("items", group_shape, struct fa_failure_groups, items, count,
+                                    .doc = "The groups, the largest first")),
 };
 /* clang-format on */

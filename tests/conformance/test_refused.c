@@ -4,6 +4,7 @@
  */
 #include "support/ops.h"
 
+#include "model/failure_group.h"
 #include "model/history.h"
 
 static void check_refused(struct fa_t *t, enum faina_code code, const char *what)
@@ -40,6 +41,7 @@ static void test_refused__operations(struct fa_t *t)
         .name = "c", .schedule = "0 3 * * *", .task = "{\"type\":\"x\"}"};
     const struct faina_team team = {.name = "red"};
     const struct fa_history_query history = {.type = "x"};
+    const struct fa_failure_query failures = {.type = "x"};
     const struct fa_op ops[] = {
         {.kind = FA_OP_EMIT, .emit = &emit},
         {.kind = FA_OP_WORKFLOW_PUT, .definition = &definition},
@@ -55,6 +57,7 @@ static void test_refused__operations(struct fa_t *t)
         {.kind = FA_OP_HISTORY, .history_query = &history},
         {.kind = FA_OP_RESOURCE_SET, .resource = {"smtp", 5, {10, 1000, 0}}},
         {.kind = FA_OP_RESOURCE_SET, .resource = {"mail:*", 5}},
+        {.kind = FA_OP_FAILURES, .failure_query = &failures},
     };
     const char *id, *before;
 

@@ -83,7 +83,7 @@ fa_handler fa_handle_log, fa_handle_healthz, fa_handle_readyz, fa_handle_metrics
 fa_handler fa_handle_session_post, fa_handle_session_get, fa_handle_session_delete,
     fa_handle_namespaces;
 /* ---- route_reports.c ---- */
-fa_handler fa_handle_history;
+fa_handler fa_handle_history, fa_handle_failures;
 
 /* ---- route_page.c ---- */
 fa_handler fa_handle_root, fa_handle_asset;

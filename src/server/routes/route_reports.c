@@ -1,9 +1,11 @@
 /*
- * route_reports.c - the history.
+ * route_reports.c - the history, and groups of failures.
  */
 #include "server/routes/route.h"
 
+#include "model/failure_group.h"
 #include "model/history.h"
+#include "model/limits.h"
 #include "wire/wire_reports.h"
 
 static void after_history(struct fa_request *req)
@@ -25,4 +27,24 @@ void fa_handle_history(struct fa_request *req)
     query->type = fa_url_param(&req->url, "type");
     op->history_query = query;
     fa_request_run(req, after_history);
+}
+
+static void after_failures(struct fa_request *req)
+{
+    fa_respond_answer(req, 200, &fa_shape_failures);
+}
+
+void fa_handle_failures(struct fa_request *req)
+{
+    struct fa_failure_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
+    int64_t limit = 0;
+
+    if (!fa_request_time(req, "since", &query->since_us) ||
+        !fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
+        return;
+    query->ns = fa_request_namespace(req, fa_url_param(&req->url, "namespace"));
+    query->type = fa_url_param(&req->url, "type");
+    query->limit = (int)limit;
+    fa_request_op(req, FA_OP_FAILURES)->failure_query = query;
+    fa_request_run(req, after_failures);
 }

@@ -359,6 +359,14 @@ const struct fa_route fa_routes[] = {
      "Of each minute the 1,000 busiest types are kept; the others are counted together as the "
      "type `other`. The counts of the present minute of other nodes are missing.",
      "curl \"$URL" FA_API "/stats/history?type=mail.send&step=1m\""},
+    {"GET", FA_API "/failures", FA_OP_FAILURES,
+     fa_handle_failures, 0, NULL, "namespace type since limit", NULL, &fa_shape_failures, 200,
+     "List groups of failures that are alike",
+     "Attempts that failed, by type, kind and message without numbers, ids and quoted text; those "
+     "with a failure since `since`. `count` is over all time. `namespace=*` lists all. 1,000 "
+     "groups of a namespace are kept: of more, those without a failure for the longest time are "
+     "removed, and so is a group 90 days after its last failure.",
+     "curl \"$URL" FA_API "/failures?type=mail.send\""},
     {"GET", FA_API "/lanes", FA_OP_STATS, fa_handle_lanes, 0, NULL, "namespace limit cursor", NULL,
      &fa_reply_lanes, 200,
      "List types, and whether they are paused",

@@ -6,6 +6,7 @@
 #include "model/task_rules.h"
 #include "service/access.h"
 #include "store/txn/event_log.h"
+#include "store/txn/failures.h"
 #include "store/queue/ops.h"
 #include "store/read/pages.h"
 #include "store/read/resources.h"
@@ -472,6 +473,7 @@ enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t n
         [FA_OP_NAMESPACE_LIST] = list_namespaces,
         [FA_OP_BROKER_GET] = fa_read_broker,
         [FA_OP_HISTORY] = fa_read_history,
+        [FA_OP_FAILURES] = fa_read_failures,
     };
     enum faina_code code = permit(source, op);
 

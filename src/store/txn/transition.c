@@ -7,6 +7,7 @@
 #include "model/backoff.h"
 #include "model/limits.h"
 #include "model/states.h"
+#include "store/txn/failures.h"
 #include "store/upkeep/outbox.h"
 
 #include <assert.h>
@@ -45,6 +46,12 @@ static void add_span(struct fa_spans *spans, struct fa_lane *lane, int64_t us)
 {
     spans->items = fa_grow(spans->items, spans->count, &spans->size, sizeof(*spans->items));
     spans->items[spans->count++] = (struct fa_unit_span){lane, us > 0 ? us : 0};
+}
+
+static bool is_failure(enum fa_trigger trigger)
+{
+    return trigger == FA_FAIL_RETRY || trigger == FA_FAIL_LAST || trigger == FA_FAIL_FINAL ||
+           trigger == FA_LOSE_RETRY || trigger == FA_LOSE_LAST;
 }
 
 static bool is_retry(enum fa_trigger trigger)
@@ -179,6 +186,8 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
             add_span(&unit->runs, row->lane,
                      now - (row->started_us ? row->started_us : row->claimed_us));
     }
+    if (is_failure(change->trigger))
+        fa_failures_note(unit, row);
     if (is_retry(change->trigger))
         add_span(&unit->retries, row->lane, 0);
     end_or_reopen(unit, row, effects, change->actor, now);

@@ -51,6 +51,14 @@ struct fa_unit_message {
     int64_t attempt, priority, version;
 };
 
+/* An attempt that failed (failures.h). */
+struct fa_unit_failure {
+    const struct fa_lane *lane;
+    struct fa_id id;
+    const char *error; /* JSON, or NULL */
+    int64_t at_us;
+};
+
 /* The source of keys for new tasks (id_range.h). */
 struct fa_id_range {
     int64_t slot;         /* the slot used last; -1: none */
@@ -145,10 +153,13 @@ struct fa_unit {
     size_t emitted_count, emitted_size;
     struct fa_unit_message *messages;
     size_t message_count, message_size;
-    bool has_messages;     /* since the last flush, stored or not */
-    int outbox_setting;    /* enum fa_outbox_setting, as far as it is known ... */
-    uint64_t outbox_epoch; /* ... and the transaction that has checked it */
-    int64_t outbox_due_us; /* when fa_chore_outbox checks the size again */
+    struct fa_unit_failure *failures; /* attempts that failed (failures.h) */
+    size_t failure_count, failure_size;
+    int64_t failures_until_trim; /* since the groups were counted; over transactions */
+    bool has_messages;           /* since the last flush, stored or not */
+    int outbox_setting;          /* enum fa_outbox_setting, as far as it is known ... */
+    uint64_t outbox_epoch;       /* ... and the transaction that has checked it */
+    int64_t outbox_due_us;       /* when fa_chore_outbox checks the size again */
     /* Keys that this transaction has taken: open addressing over a power of two. */
     struct fa_unit_key {
         int64_t hash;

@@ -14,6 +14,7 @@
 #include "store/upkeep/isolate.h"
 #include "store/upkeep/outbox.h"
 #include "store/txn/event_log.h"
+#include "store/txn/failures.h"
 #include "store/read/lookup.h"
 #include "store/db/migrate.h"
 #include "store/txn/prefetch.h"
@@ -421,6 +422,8 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
         code = fa_flows_read_changes(&writer->unit, err);
     if (code == FAINA_OK)
         code = fa_event_log_write(&writer->unit, err);
+    if (code == FAINA_OK)
+        code = fa_failures_write(&writer->unit, err);
     if (code == FAINA_OK && ready_types(&writer->unit) && writer->engine->fleet != NULL)
         code = fa_fleet_notify_inside(writer->engine->fleet, writer->db, writer->unit.oldest_key,
                                       &writer->is_announced, err);

@@ -44,6 +44,7 @@ const struct fa_copy_table fa_copy_tables[] = {
     PAGED("hold", COPY_HOLD, HOLD_INSERT, 2, 2, 0, FA_COPY_RESOURCES),
     PAGED("origin", COPY_ORIGIN, ORIGIN_INSERT, 6, 1, -1, FA_COPY_NO_NAMES),
     PAGED("happened", COPY_EMITTED, COPY_EMITTED_PUT, 8, 1, -1, FA_COPY_NO_NAMES),
+    PAGED("failure_group", COPY_FAILURE, FAILURE_PUT, 9, 1, -1, FA_COPY_NO_NAMES),
     PAGED("history", COPY_HISTORY, HISTORY_PUT, 15, 1, -1, FA_COPY_NO_NAMES),
 };
 const size_t fa_copy_table_count = FA_COUNT(fa_copy_tables);

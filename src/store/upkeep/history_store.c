@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "model/failure_group.h"
 #include "store/read/lookup.h"
 #include "store/txn/history_log.h"
 #include "store/txn/writer.h"
@@ -332,6 +333,11 @@ static enum faina_code maintain(struct store_chore *store, struct fa_db *db,
         code = delete_range(
             db, FA_HISTORY_HOURS,
             FA_HISTORY_HOURS | fa_history_seq(now_us - FA_HISTORY_HOURS_KEEP_US, 0, 0), err);
+    if (code == FAINA_OK) {
+        struct fa_value since = fa_value_int(now_us - FA_FAILURE_KEEP_US);
+
+        code = fa_db_one(db, FA_SQL_FAILURE_EXPIRE, &since, 1, NULL, NULL, err);
+    }
     return code;
 }
 

@@ -7,7 +7,8 @@
  *       namespace and of everything.
  *   K2  The leader, or the only process, also stores how many tasks wait and run. It replaces the
  *       minutes of an hour by rows of the hour, in one transaction, when they are past
- *       FA_HISTORY_MINUTES_KEEP_US, and removes hours that are past FA_HISTORY_HOURS_KEEP_US. Two
+ *       FA_HISTORY_MINUTES_KEEP_US, and removes hours that are past FA_HISTORY_HOURS_KEEP_US, and
+ *       groups of failures that are past FA_FAILURE_KEEP_US. Two
  *       processes that do this at once write the same rows, which are stored once.
  *   K3  A failure delays it to the next minute. No operation of a user depends on it.
  *
