@@ -321,6 +321,10 @@ static const struct fa_flag serve_flags[] = {
      "of all; 0: no limit)"},
     {"waits-per-client", 0, "N", "the most streams and long polls of one address or token (default "
      "a quarter of all connections; 0: no limit)"},
+    {"answers-max", 0, "BYTES", "memory for answers that clients have not read yet; above it the "
+     "slowest clients are disconnected (default 268435456)"},
+    {"answers-per-connection", 0, "BYTES", "a client with a larger answer is disconnected after 5 "
+     "instead of 60 seconds without reading (default 16777216)"},
     {"drain", 0, "DURATION", "how long requests and tasks may take to finish on SIGTERM (default "
      "25s)"},
     F_RETENTION,

@@ -290,6 +290,10 @@ static struct fa_server *create(struct fa_service *service, const struct fa_serv
 
     server->service = service;
     server->options = *options;
+    if (server->options.unsent_max == 0)
+        server->options.unsent_max = FA_SERVER_UNSENT_SIZE_MAX;
+    if (server->options.unsent_connection_max == 0)
+        server->options.unsent_connection_max = FA_SERVER_UNSENT_CONNECTION_SIZE_MAX;
     server->log = options->log;
     fa_random_seed_system(&random);
     server->id_seed = fa_random_next(&random);

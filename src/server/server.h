@@ -44,15 +44,20 @@ struct fa_server_options {
     /* Of one address, and of one token; 0: no limit; -1: a fraction of all (see below). Waits are
      * streams and long polls. */
     int64_t client_connections_max, client_waits_max;
+    /* Bytes of responses that clients have not taken yet: of all connections, and of one. 0: the
+     * defaults. */
+    int64_t unsent_max, unsent_connection_max;
     const struct fa_log *log;
 };
 
 /* The limits of H2, each with its test. */
 #define FA_SERVER_BODY_SIZE_EXTRA (256 * 1024) /* beyond the engine's limit of an input */
 #define FA_SERVER_BATCH_SIZE_MAX (64 * 1024 * 1024)
-#define FA_SERVER_BODIES_SIZE_MAX (512LL * 1024 * 1024)    /* of all requests */
-#define FA_SERVER_RESPONSES_SIZE_MAX (512LL * 1024 * 1024) /* of all unsent responses, except ... */
-#define FA_SERVER_RESPONSE_SIZE_SMALL (64 * 1024)          /* ... those up to this size */
+#define FA_SERVER_BODIES_SIZE_MAX (512LL * 1024 * 1024) /* of all requests */
+#define FA_SERVER_UNSENT_SIZE_MAX (256LL * 1024 * 1024) /* of all unsent responses, except ... */
+#define FA_SERVER_RESPONSE_SIZE_SMALL (64 * 1024)       /* ... those up to this size */
+#define FA_SERVER_UNSENT_CONNECTION_SIZE_MAX (16LL * 1024 * 1024) /* of one connection */
+#define FA_SERVER_STALLED_MS 1000 /* without taking any byte, when others need the room */
 #define FA_SERVER_STEP_SIZE_MAX (256 * 1024) /* of a request whose steps run in its loop */
 #define FA_SERVER_CONNECTIONS_MAX 20000      /* the default; less if descriptors are few */
 #define FA_SERVER_DESCRIPTORS_RESERVED 1024  /* not for connections; at most a quarter of all */
@@ -61,6 +66,7 @@ struct fa_server_options {
 #define FA_SERVER_HEAD_SECONDS 30 /* from the last response until the next head is complete */
 #define FA_SERVER_BODY_SECONDS 120
 #define FA_SERVER_SILENT_SECONDS 60            /* without taking any byte of an answer */
+#define FA_SERVER_SILENT_SECONDS_LARGE 5       /* ... with more than the limit of a connection */
 #define FA_SERVER_STREAM_SEND_SIZE (64 * 1024) /* of a stream's socket; the kernel doubles it */
 #define FA_SERVER_REFUSAL_SECONDS 5            /* for the head of a request that is only refused */
 #define FA_SERVER_WAIT_MS_MAX (3600 * 1000)

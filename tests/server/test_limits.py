@@ -97,21 +97,33 @@ def test_answers_that_nobody_reads(place):
     count = 60 # of 16 MB each
     socks = [ask() for _ in range(count)]
     got = [statuses(sock.recv(1000))[0] for sock in socks]
-    is_true(25 <= got.count(200) <= 34 and got.count(200) + got.count(429) == count, got)
+    is_true(13 <= got.count(200) and got.count(200) + got.count(429) == count, got)
+    # The slowest clients are disconnected, so that there is room again.
+    wait_until(lambda: len(server("GET", "/tasks?limit=1000").body) > 15000000, "room")
+    is_true(server.log("clients that don't read their answers were disconnected"))
     # What is small is answered, and so is what has changed something.
     server.submit()
     server("GET", "/stats", status=200)
     equal(len(server.claim(limit=10)), 10)
-    answer = server("GET", "/tasks?limit=1000")
-    equal((answer.status, answer.code(), answer.headers["Retry-After"]), (429, "overloaded", "1"))
-    equal(answer.headers.get("Content-Encoding"), None)
     with open(f"/proc/{server.process.pid}/status", encoding="utf-8") as file:
         status = dict(line.split(":", 1) for line in file)
     if not IS_SLOW:
-        is_true(int(status["VmRSS"].split()[0]) < 900 * 1024, status["VmRSS"])
+        is_true(int(status["VmRSS"].split()[0]) < 640 * 1024, status["VmRSS"])
     for sock in socks:
         sock.close()
     wait_until(lambda: server("GET", "/tasks?limit=1000").status == 200, "there is room again")
+
+
+def test_the_room_for_answers_is_a_setting(place):
+    server = place.serve("--answers-max", "3000000", "--answers-per-connection", "500000")
+    for _ in range(2):
+        server.submit(input="x" * 1000000)
+    equal(len(server("GET", "/tasks?limit=1", status=200).json()["items"]), 1)
+    for _ in range(2):
+        server.submit(input="x" * 1000000)
+    answer = server("GET", "/tasks?limit=4")
+    equal((answer.status, answer.code(), answer.headers["Retry-After"]), (429, "overloaded", "1"))
+    equal(answer.headers.get("Content-Encoding"), None)
 
 
 def chunked(pieces):

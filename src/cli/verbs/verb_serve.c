@@ -35,6 +35,7 @@
 #define DRAIN_MS_DEFAULT 25000
 #define REFRESH_SECONDS 5
 #define CONNECTIONS_CEILING 10000000
+#define ANSWERS_CEILING (INT64_C(1) << 40)
 #define SAME_SIGNAL_MS 300
 #define FIRST_PASSED_FD 3 /* of socket activation */
 
@@ -145,6 +146,11 @@ static int read_limits(struct fa_cli *cli, struct fa_server_options *options)
     if (code == FA_EXIT_OK)
         code = fa_flag_int(cli, "waits-per-client", 0, CONNECTIONS_CEILING,
                            &options->client_waits_max);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_int(cli, "answers-max", 1, ANSWERS_CEILING, &options->unsent_max);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_int(cli, "answers-per-connection", 1, ANSWERS_CEILING,
+                           &options->unsent_connection_max);
     return code;
 }
 

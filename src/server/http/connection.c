@@ -165,10 +165,29 @@ static ssize_t receive(struct fa_connection *connection, char *to, size_t size)
     return -1;
 }
 
+size_t fa_connection_unsent(const struct fa_connection *connection)
+{
+    const struct fa_request *req = connection->req;
+
+    if (connection->state != FA_CONNECTION_SENDS || !req || req->has_file || req->stream)
+        return 0;
+    return req->out.len - connection->body_sent;
+}
+
+/* The client has taken bytes, or may begin to. */
+static void limit_silence(struct fa_connection *connection)
+{
+    bool is_large = fa_connection_unsent(connection) >
+                    (size_t)connection->server->options.unsent_connection_max;
+
+    connection->taken_us = connection->listener->loop.turn_us;
+    set_limit(connection, is_large ? FA_SERVER_SILENT_SECONDS_LARGE : FA_SERVER_SILENT_SECONDS);
+}
+
 static ssize_t transmitted(struct fa_connection *connection, ssize_t sent)
 {
     if (sent >= 0) {
-        set_limit(connection, FA_SERVER_SILENT_SECONDS);
+        limit_silence(connection);
         return sent;
     }
     if (errno == EINTR)
@@ -219,7 +238,7 @@ void fa_connection_send(struct fa_connection *connection, struct fa_request *req
     connection->state = FA_CONNECTION_SENDS;
     connection->out_sent = connection->body_sent = 0;
     connection->ends_stream = false;
-    set_limit(connection, FA_SERVER_SILENT_SECONDS);
+    limit_silence(connection);
     /* The kernel would buffer megabytes for a client that doesn't read. */
     if (req->stream)
         setsockopt(connection->fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));

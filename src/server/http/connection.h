@@ -10,6 +10,8 @@
  *   N1  A request is handed to http.c once, when its body is complete (or refused before).
  *   N2  A request outlives its connection while its operations run. Its answer is dropped then.
  *   N3  Each state but RUNS has a time limit (server.h). A slow client is closed, never waited for.
+ *       When all unsent answers together need more memory than the server allows, the client that
+ *       has not taken a byte for longest is disconnected.
  *   N4  A turn handles a bounded number of bytes of one connection before others have their turn.
  *   N5  A claim that waits ends when its client closes its side of the connection. Tasks that it
  *   got,
@@ -40,6 +42,7 @@ struct fa_connection {
     struct sockaddr_storage address;
     struct fa_admission admission;
     int64_t until_us; /* N3; monotonic; INT64_MAX: no limit */
+    int64_t taken_us; /* when the client has last taken bytes of its answer; monotonic */
 
     enum fa_connection_state {
         FA_CONNECTION_HEAD,
@@ -75,6 +78,8 @@ void fa_connection_on_event(struct fa_connection *connection, uint32_t events);
 /* Goes on as far as possible: its request has an answer, a stream has data, or it was not its turn
  * before. May destroy the connection. */
 void fa_connection_go_on(struct fa_connection *connection);
+/* How many bytes of the answer to its request are in memory and were not taken by the client. */
+size_t fa_connection_unsent(const struct fa_connection *connection);
 /* Closes at once. A request that runs is left alone (N2). */
 void fa_connection_destroy(struct fa_connection *connection);
 

@@ -272,7 +272,7 @@ static bool count_response_bytes(struct fa_request *req, size_t size)
     long long more = (long long)size - (long long)req->response_counted;
 
     if (is_get(req) && more > 0 &&
-        atomic_load(&req->server->response_bytes) + more > FA_SERVER_RESPONSES_SIZE_MAX)
+        atomic_load(&req->server->response_bytes) + more > req->server->options.unsent_max)
         return false;
     req->response_counted = size;
     atomic_fetch_add(&req->server->response_bytes, more);

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -175,6 +176,41 @@ static void run_ready(struct fa_http_loop *loop)
     }
 }
 
+/* Of the connections whose clients have taken nothing for a while, the one that has for longest. */
+static struct fa_connection *find_slowest(const struct fa_http_loop *loop)
+{
+    int64_t before_us = loop->turn_us - FA_SERVER_STALLED_MS * 1000;
+    struct fa_connection *slowest = NULL;
+
+    for (struct fa_connection *at = loop->connections; at; at = at->next)
+        if (at->taken_us <= before_us && fa_connection_unsent(at) > FA_SERVER_RESPONSE_SIZE_SMALL &&
+            (!slowest || at->taken_us < slowest->taken_us))
+            slowest = at;
+    return slowest;
+}
+
+/* connection.h, N3: keeps room for the answer of one more connection. Each loop does it for its
+ * own connections. */
+static void make_room(struct fa_http_loop *loop)
+{
+    struct fa_server *server = loop->listener->server;
+    int64_t max = server->options.unsent_max, one = server->options.unsent_connection_max;
+    struct fa_connection *slowest;
+    size_t closed = 0;
+    char text[24];
+
+    max -= one < max ? one : 0;
+    while (atomic_load(&server->response_bytes) > max && (slowest = find_slowest(loop)) != NULL) {
+        fa_connection_destroy(slowest);
+        closed++;
+    }
+    if (closed == 0)
+        return;
+    snprintf(text, sizeof(text), "%zu", closed);
+    FA_LOG(server->log, FA_LOG_WARN, "clients that don't read their answers were disconnected",
+           {"address", loop->listener->address}, {"count", text, true});
+}
+
 /* L4. */
 static void sweep(struct fa_http_loop *loop)
 {
@@ -183,6 +219,7 @@ static void sweep(struct fa_http_loop *loop)
         if (at->until_us <= loop->turn_us)
             fa_connection_destroy(at);
     }
+    make_room(loop);
     loop->sweep_us = loop->turn_us + SWEEP_US;
 }
 

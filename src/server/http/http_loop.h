@@ -10,7 +10,8 @@
  *   L2  What is done is seen before the thread sleeps, or wakes it.
  *   L3  At most FA_LOOP_RESUMES streams are served in a turn, in the order in which they were
  *   woken.
- *   L4  Once a second, connections that are past their time limit are closed (connection.h, N3).
+ *   L4  Once a second, connections that are past their time limit are closed, and those that take
+ *       up memory which others need (connection.h, N3).
  *   L5  The thread ends after the last request: requests that were received before are answered, or
  *       their operations end without an answer.
  *   L6  A stream is in the list of those that were woken at most once.
