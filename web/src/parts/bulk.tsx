@@ -16,7 +16,6 @@ export interface BulkQuestion {
   ids?: string[];
   /** In words. */
   what: string;
-  set?: Record<string, unknown>;
   onDone?: () => void;
 }
 
@@ -28,10 +27,9 @@ const NAMES: Record<Act, string> = { retry: "Retry", cancel: "Cancel", delete: "
 
 /** One task of a selection. */
 async function actOn(act: Act, id: string, reason: string, set?: Record<string, unknown>) {
-  const body = reason ? { reason } : {};
   if (act === "delete") {
     await withReason(reason, (why) => send("DELETE", `/tasks/${id}${why ? `?reason=${encodeURIComponent(why)}` : ""}`));
-  } else if (act === "update") await send("PATCH", `/tasks/${id}`, { ...set, ...body });
+  } else if (act === "update") await withReason(reason, (why) => send("PATCH", `/tasks/${id}`, { ...set, ...(why ? { reason: why } : {}) }));
   else await withReason(reason, (why) => send("POST", `/tasks/${id}:${act}`, why ? { reason: why } : {}));
 }
 
@@ -51,6 +49,9 @@ export function BulkDialog({ question }: { question: BulkQuestion }) {
   const [error, setError] = useState<Error | null>(null);
   const [progress, setProgress] = useState<{ done: number; failed: number; total: number; isOver: boolean } | null>(null);
   const [failure, setFailure] = useState("");
+  const [priority, setPriority] = useState("");
+  const [isNow, setNow] = useState(false);
+  const set = question.act === "update" ? { ...(priority.trim() ? { priority: Number(priority) } : {}), ...(isNow ? { runAt: "now" } : {}) } : undefined;
   const isStopped = useRef(false);
   const running = useRef<string[]>([]);
   const name = NAMES[question.act];
@@ -62,7 +63,7 @@ export function BulkDialog({ question }: { question: BulkQuestion }) {
 
   useEffect(() => {
     if (!question.filters) return;
-    Promise.all(question.filters.map((filter) => send<{ matched: number }>("POST", `/tasks:${question.act}`, { filter, dryRun: true, set: question.set })))
+    Promise.all(question.filters.map((filter) => send<{ matched: number }>("POST", `/tasks:${question.act}`, { filter, dryRun: true, ...(question.act === "update" ? { set: { priority: 0 } } : {}) })))
       .then((answers) => setMatched(answers.reduce((sum, answer) => sum + answer.matched, 0)), setError);
   }, []);
 
@@ -73,7 +74,7 @@ export function BulkDialog({ question }: { question: BulkQuestion }) {
     const work = async () => {
       for (let id = queue.shift(); id && !isStopped.current; id = queue.shift()) {
         try {
-          await actOn(question.act, id, reason.trim(), question.set);
+          await actOn(question.act, id, reason.trim(), set);
           done++;
         } catch (problem) {
           failed++;
@@ -89,7 +90,7 @@ export function BulkDialog({ question }: { question: BulkQuestion }) {
   const runFilters = async (filters: Record<string, unknown>[]) => {
     const started: Operation[] = [];
     for (const filter of filters) {
-      const body = { filter, reason: reason.trim() || undefined, set: question.set };
+      const body = { filter, reason: reason.trim() || undefined, set: set };
       started.push((await send<{ operation: Operation }>("POST", `/tasks:${question.act}`, body)).operation);
     }
     running.current = started.map((operation) => operation.id);
@@ -132,6 +133,12 @@ export function BulkDialog({ question }: { question: BulkQuestion }) {
           : error ? <ErrorBox error={error} />
           : matched === null ? <p role="status">Counting…</p>
           : <p class="bulk-count" data-test="matched"><strong>{formatCount(matched)}</strong> {matched === 1 ? "task" : "tasks"} {question.ids ? "selected" : "match now"}{question.act === "delete" && ". Tasks that have not ended are left out"}.</p>}
+        {!progress && !missing && question.act === "update" && (
+          <div class="fields">
+            <label class="field"><span>Priority</span><input type="number" value={priority} placeholder="as it is" onInput={(event) => setPriority(event.currentTarget.value)} /></label>
+            <div class="field"><span>Start</span><label class="inline"><input type="checkbox" checked={isNow} onChange={(event) => setNow(event.currentTarget.checked)} /> now, instead of later</label></div>
+          </div>
+        )}
         {!progress && !missing && (
           <label class="field">
             <span>Reason{isDangerous ? "" : " (optional)"}</span>
@@ -150,7 +157,7 @@ export function BulkDialog({ question }: { question: BulkQuestion }) {
           {progress && !progress.isOver && <Button onClick={() => void stop()}>Stop</Button>}
           <Button onClick={close}>{progress?.isOver ? "Done" : "Close"}</Button>
           {!progress && !missing && (
-            <Button type="submit" kind={isDangerous ? "danger" : "primary"} disabled={matched === null || matched === 0}>
+            <Button type="submit" kind={isDangerous ? "danger" : "primary"} disabled={matched === null || matched === 0 || (set !== undefined && !Object.keys(set).length)}>
               {`${name} ${matched === null ? "" : formatCount(matched)} ${matched === 1 ? "task" : "tasks"}`}
             </Button>
           )}

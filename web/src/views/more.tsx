@@ -198,15 +198,21 @@ const SINCE: [string, string, number][] = [["1h", "1 hour", 1], ["24h", "24 hour
 export function FailuresView() {
   const range = SINCE.find(([key]) => key === param("since")) ?? SINCE[1]!;
   const since = useMemo(() => new Date(Math.floor((Date.now() - range[2] * 3600000) / 60000) * 60000).toISOString(), [range[0]]);
-  const answer = useQuery<List<FailureGroup>>(`/failures${query({ namespace: ns(), type: param("type"), since })}`, { every: 15000, on: (change) => !change.taskId || change.status === "failed" || change.status === "dead_letter", pause: 3000 });
+  const answer = useQuery<List<FailureGroup>>(`/failures${query({ namespace: namespace.value, type: param("type"), since })}`, { every: 15000, on: (change) => !change.taskId || change.status === "failed" || change.status === "dead_letter", pause: 3000 });
   const groups = [...(answer.data?.items ?? [])].sort((a, b) => b.count - a.count || b.lastAt.localeCompare(a.lastAt));
   const onGroup = (act: Act, group: FailureGroup) => {
-    const same = groups.filter((other) => other.type === group.type && other.kind === group.kind);
+    const where = group.namespace ?? ns();
+    if (act === "cancel") {
+      // What has failed for good has ended. The others wait for their next attempt.
+      bulk.value = { act, filters: [{ type: group.type, status: "pending", errorKind: group.kind, ...(where ? { namespace: where } : {}) }], what: `${group.type} tasks that wait for another attempt after the error ${group.kind}`, onDone: answer.reload };
+      return;
+    }
+    const same = groups.filter((other) => other.type === group.type && other.kind === group.kind && other.namespace === group.namespace);
     if (same.length > 1 && group.taskIds.length >= group.count) {
       bulk.value = { act, ids: group.taskIds, what: `the ${formatCount(group.count)} tasks of this group`, onDone: answer.reload };
       return;
     }
-    const filter: Record<string, unknown> = { type: group.type, status: "failed,dead_letter", endedAfter: since, ...(group.kind ? { errorKind: group.kind } : {}), ...(ns() ? { namespace: ns() } : {}) };
+    const filter: Record<string, unknown> = { type: group.type, status: "failed,dead_letter", endedAfter: since, ...(group.kind ? { errorKind: group.kind } : {}), ...(where ? { namespace: where } : {}) };
     bulk.value = { act, filters: [filter], what: `failed ${group.type} tasks${group.kind ? ` with the error ${group.kind}` : ""}${same.length > 1 ? `, which are ${same.length} groups` : ""}`, onDone: answer.reload };
   };
   return (
@@ -222,7 +228,7 @@ export function FailuresView() {
               <thead><tr><th class="num">Tasks</th><th>Type</th><th>Kind</th><th>Message</th><th>Trend</th><th>First</th><th>Last</th><th>Sample</th><th><span class="hidden">Acts</span></th></tr></thead>
               <tbody>
                 {groups.map((group) => (
-                  <tr key={`${group.type} ${group.kind} ${group.message}`}>
+                  <tr key={`${group.namespace} ${group.type} ${group.kind} ${group.message}`}>
                     <td class="num"><strong>{formatCount(group.count)}</strong></td>
                     <td><a href={link(["tasks"], { q: `type:${quote(group.type)} status:failed,dead_letter` })}>{group.type}</a></td>
                     <td>{group.kind ? <a href={link(["tasks"], { q: `type:${quote(group.type)} status:failed,dead_letter error:${quote(group.kind)}` })}>{group.kind}</a> : <span class="faint">–</span>}</td>
@@ -233,7 +239,7 @@ export function FailuresView() {
                     <td class="nowrap">{group.taskIds.slice(0, 2).map((id) => <><ShortId key={id} id={id} to />{" "}</>)}</td>
                     <td><div class="row-actions">{can("operate") && <>
                       <Button small icon="retry" onClick={() => onGroup("retry", group)}>Retry</Button>
-                      <Menu label={`More for ${group.type}`} items={[{ text: "Cancel the group", icon: "cancelled", isDangerous: true, run: () => onGroup("cancel", group) }, { text: "Delete the group", icon: "close", isDangerous: true, run: () => onGroup("delete", group) }]} />
+                      <Menu label={`More for ${group.type}`} items={[...(group.kind ? [{ text: "Cancel those that wait for a retry", icon: "cancelled", isDangerous: true, run: () => onGroup("cancel", group) }] : []), { text: "Delete the group", icon: "close", isDangerous: true, run: () => onGroup("delete", group) }]} />
                     </>}</div></td>
                   </tr>
                 ))}

@@ -263,22 +263,28 @@ function Attempts({ task, events }: { task: Task; events: Answer<List<TaskEvent>
   const bars = useMemo(() => attemptsOf(task, events.data?.items ?? []), [task, events.data]);
   if (!bars.length) return null;
   const begin = Date.parse(task.createdAt);
-  const end = task.completedAt ? Date.parse(task.completedAt) : Math.max(now.value, ...bars.map((bar) => bar.end ?? 0));
+  // The lease of a held task reaches into the future.
+  const lease = !task.completedAt && task.leaseExpiresAt ? Date.parse(task.leaseExpiresAt) : null;
+  const present = Math.max(now.value, ...bars.map((bar) => bar.end ?? 0));
+  const end = task.completedAt ? Date.parse(task.completedAt) : Math.max(present, lease ?? 0);
   const span = Math.max(1, end - begin);
   const at = (time: number) => `${Math.max(0, Math.min(100, ((time - begin) / span) * 100))}%`;
   const shown = bars.slice(-SHOWN_MAX);
   return (
-    <Panel title="Attempts" note={`${formatSpan(span)} since it was created`}>
+    <Panel title="Attempts" note={`${formatSpan((task.completedAt ? end : present) - begin)} since it was created${lease !== null && lease > present ? `; the lease ends in ${formatSpan(lease - present)}` : ""}`}>
       <ol class="attempts">
         {shown.map((bar) => (
           <li key={bar.number}>
             <span class="attempt-number">{bar.number}</span>
             <span class="attempt-track">
-              <span class={`attempt-bar s-${bar.outcome}`} style={{ left: at(bar.begin), width: `max(4px, ${(((bar.end ?? end) - bar.begin) / span) * 100}%)` }}
-                title={`${formatTime(new Date(bar.begin).toISOString(), { ms: true })}, ${formatSpan((bar.end ?? end) - bar.begin)}`} />
+              <span class={`attempt-bar s-${bar.outcome}`} style={{ left: at(bar.begin), width: `max(4px, ${(((bar.end ?? present) - bar.begin) / span) * 100}%)` }}
+                title={`${formatTime(new Date(bar.begin).toISOString(), { ms: true })}, ${formatSpan((bar.end ?? present) - bar.begin)}`} />
+              {bar.end === null && lease !== null && lease > present && (
+                <span class="attempt-lease" style={{ left: at(present), width: `${((lease - present) / span) * 100}%` }} title={`the lease ends ${formatTime(task.leaseExpiresAt, { ms: true })}`} />
+              )}
             </span>
             <span class="attempt-text">
-              <Status status={bar.outcome} bare /> {formatSpan((bar.end ?? end) - bar.begin)}
+              <Status status={bar.outcome} bare /> {formatSpan((bar.end ?? present) - bar.begin)}
               {bar.worker && <span class="faint"> on {bar.worker}</span>}
             </span>
           </li>

@@ -271,6 +271,7 @@ export function TasksView() {
   };
   const items = (on: (act: Act) => void): MenuItem[] => (can("operate") ? [
     { text: "Retry", icon: "retry", keys: "r", run: () => on("retry") },
+    { text: "Change priority or start", icon: "settings", run: () => on("update") },
     { text: "Cancel", icon: "cancelled", isDangerous: true, run: () => on("cancel") },
     { text: "Delete", icon: "close", isDangerous: true, run: () => on("delete") },
   ] : []);
