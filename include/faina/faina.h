@@ -181,7 +181,9 @@ struct faina_task {
     const char *const *resources; /* sorted, without repeats */
     size_t resource_count;
     struct faina_retry_policy retry;
-    int64_t expires_us; /* deadline of background work */
+    int64_t timeout_ms;  /* the longest run of one attempt; 0: no limit */
+    int64_t start_by_us; /* it is cancelled if it was not started by then; 0: never */
+    int64_t expires_us;  /* deadline of background work */
     char team_id[FAINA_ID_SIZE];
     const char *created_by;
     const struct faina_origin *origin; /* NULL: it was submitted */
@@ -226,6 +228,9 @@ struct faina_submit {
     const char *const *resources; /* in use while the task is held */
     size_t resource_count;
     struct faina_retry_policy retry;
+    int64_t timeout_ms;  /* the longest run of one attempt, which the engine ends; 0: no limit */
+    int64_t start_by_ms; /* it is cancelled if it was not started after this ... */
+    int64_t start_by_us; /* ... or by this time; not both */
     const char *team_id;
     const char *created_by;
     /* How long the task keeps its key: "exists" (the default: as long as the task exists), "active"
@@ -462,6 +467,27 @@ FAINA_API enum faina_code faina_release(struct faina *engine, const char *id,
 FAINA_API enum faina_code faina_cancel(struct faina *engine, const char *id,
                                        const struct faina_by *by, struct faina_task **out,
                                        struct faina_error *err);
+
+/* Changes to a waiting task. All zero: nothing changes. */
+struct faina_update {
+    const char *name; /* NULL: unchanged */
+    bool has_priority;
+    int priority;
+    bool has_run_at;
+    int64_t run_at_us;    /* with has_run_at; 0: now */
+    int max_attempts;     /* 0: unchanged; FAINA_UNLIMITED: no limit */
+    int64_t timeout_ms;   /* 0: unchanged */
+    int64_t start_by_ms;  /* from now ... */
+    int64_t start_by_us;  /* ... or a time; 0 and 0: unchanged */
+    const char *metadata; /* NULL: unchanged; else a JSON merge patch (RFC 7396) */
+};
+
+/* Changes a pending or blocked task, and the metadata of any task that has not ended. TASK_ACTIVE:
+ * it is claimed, running or in the background. TASK_COMPLETED, TASK_FAILED, INVALID_TRANSITION: it
+ * has ended. The event `updated` has the values before and after. */
+FAINA_API enum faina_code faina_update(struct faina *engine, const char *id,
+                                       const struct faina_by *by, const struct faina_update *update,
+                                       struct faina_task **out, struct faina_error *err);
 
 /* Queues a failed, dead_letter, cancelled, claimed or running task again at once, even before its
  * run_at, with its attempts at 0 or (keep_attempts) unchanged. It waits for its dependencies again.

@@ -448,6 +448,15 @@ enum faina_code faina_cancel(struct faina *engine, const char *id, const struct 
     return run_task(engine, &op, out, err);
 }
 
+enum faina_code faina_update(struct faina *engine, const char *id, const struct faina_by *by,
+                             const struct faina_update *update, struct faina_task **out,
+                             struct faina_error *err)
+{
+    struct fa_op op = {.kind = FA_OP_UPDATE, .id = id, .by = actor(by), .update = update};
+
+    return run_task(engine, &op, out, err);
+}
+
 enum faina_code faina_retry(struct faina *engine, const char *id, const struct faina_by *by,
                             bool keep_attempts, struct faina_task **out, struct faina_error *err)
 {

@@ -228,6 +228,13 @@ static void print_record(struct fa_cli *cli, const struct faina_task *task)
     fa_record_line(cli, "worker", FA_PLAIN, task->worker_id);
     fa_record_line(cli, "lease until", FA_PLAIN, time_and_due(arena, task->lease_expires_us));
     fa_record_line(cli, "run at", FA_PLAIN, time_and_due(arena, task->run_at_us));
+    if (task->timeout_ms > 0) {
+        char timeout[FA_TIME_SIZE];
+
+        fa_duration_format(task->timeout_ms * 1000, timeout);
+        fa_record_line(cli, "timeout", FA_PLAIN, timeout);
+    }
+    fa_record_line(cli, "start by", FA_PLAIN, time_and_due(arena, task->start_by_us));
     fa_record_line(cli, "expires", FA_PLAIN, time_and_due(arena, task->expires_us));
     fa_record_line(cli, "created", FA_PLAIN, time_and_age(arena, task->created_us));
     fa_record_line(cli, "claimed", FA_PLAIN, time_and_age(arena, task->claimed_us));

@@ -62,6 +62,8 @@ static const struct fa_flag submit_flags[] = {
     {"max-attempts", 0, "N", "how many attempts (default 4; 0: no limit)"},
     {"max-retries", 0, "N", "the same, not counting the first attempt"},
     F_RETRY,
+    {"attempt-timeout", 0, "DURATION", "the longest run of one attempt (default: no limit)"},
+    {"start-by", 0, "DURATION|TIME", "cancel it if it was not started by then"},
     {"resource", 'r', "R", "a resource it uses while it is held; repeat, or list with commas", NULL,
      true},
     {"depends-on", 0, "ID", "a task that must complete first; repeat, or list with commas", NULL,
@@ -147,6 +149,17 @@ static const struct fa_flag fail_flags[] = {
     {"retry-after", 0, "DURATION|TIME", "when to try again, instead of the backoff"},
     F_BY, F_END,
 };
+
+static const struct fa_flag update_flags[] = {
+    {"name", 0, "TEXT", "the label for people"},
+    {"priority", 'p', "N", "higher first"},
+    {"run-at", 0, "TIME", "run no earlier than this time, or now"},
+    {"max-attempts", 0, "N", "how many attempts in all (0: no limit)"},
+    {"timeout", 0, "DURATION", "the longest run of one attempt"},
+    {"start-by", 0, "DURATION|TIME", "cancel it if it was not started by then"},
+    F_METADATA, F_VERSION, F_END,
+};
+static const struct fa_flag version_flags[] = {F_VERSION, F_END};
 
 static const struct fa_flag snooze_flags[] = {
     {"for", 0, "DURATION", "how long it stays pending, such as 10m"}, F_BY, F_END,
@@ -477,6 +490,12 @@ const struct fa_verb fa_verbs[] = {
      "Attempts start at 0 again unless --keep-attempts is given. --all selects failed and "
      "dead_letter, unless --status is given.",
      "faina retry --all --status dead_letter --yes", 0, -1, fa_verb_retry, retry_flags},
+    {"update", FA_GROUP_MANAGE, "ID...", "change tasks that wait",
+     "Of a pending or blocked task. --metadata also changes that of a task that is held; it is "
+     "merged (RFC 7396).",
+     "faina update " ID_EXAMPLE " --priority 10 --run-at now", 1, -1, fa_verb_update, update_flags},
+    {"promote", FA_GROUP_MANAGE, "ID...", "make delayed tasks ready now",
+     "The same as update --run-at now.", NULL, 1, -1, fa_verb_promote, version_flags},
     {"rm", FA_GROUP_MANAGE, "ID... | --all", "remove ended tasks from view",
      "Their keys can be used again. The rows stay in the store until db purge; --purge removes "
      "them at once.",

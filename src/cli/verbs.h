@@ -112,6 +112,8 @@ int fa_verb_block(struct fa_cli *cli);
 int fa_verb_background(struct fa_cli *cli);
 int fa_verb_release(struct fa_cli *cli);
 int fa_verb_snooze(struct fa_cli *cli);
+int fa_verb_update(struct fa_cli *cli);
+int fa_verb_promote(struct fa_cli *cli);
 int fa_verb_worker(struct fa_cli *cli); /* verb_worker.c */
 int fa_verb_cancel(struct fa_cli *cli); /* verb_manage.c */
 int fa_verb_retry(struct fa_cli *cli);

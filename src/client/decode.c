@@ -380,6 +380,7 @@ static const struct {
     [FA_OP_RELEASE] = {.read = read_change},
     [FA_OP_SNOOZE] = {.read = read_change},
     [FA_OP_REQUEUE] = {.read = read_change},
+    [FA_OP_UPDATE] = {.read = read_change},
     [FA_OP_NOTE] = {.read = read_change},
     [FA_OP_AMEND] = {.read = read_change},
     [FA_OP_CANCEL] = {.read = read_change},

@@ -303,6 +303,11 @@ static void body_claim(const struct fa_op *op, struct fa_json_writer *w)
     put_claim(op->claim, 0, w);
 }
 
+static void body_update(const struct fa_op *op, struct fa_json_writer *w)
+{
+    fa_shape_put(w, &fa_body_update, op->update);
+}
+
 static void body_purge(const struct fa_op *op, struct fa_json_writer *w)
 {
     const struct faina_purge *purge = op->purge;
@@ -488,6 +493,7 @@ static const struct request_format request_formats[FA_OP_COUNT] = {
     [FA_OP_SNOOZE] = ACT(snooze, never),
     [FA_OP_NOTE] = ACT(note, never),
     [FA_OP_AMEND] = ACT(amend, never),
+    [FA_OP_UPDATE] = {"PATCH", TASK, NULL, NULL, body_update, never},
     [FA_OP_CANCEL] = ACT(cancel, always),
     [FA_OP_RETRY] = ACT(retry, never),
     [FA_OP_DELETE] = {"DELETE", TASK, NULL, query_removal, NULL, never},

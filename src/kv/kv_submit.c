@@ -111,6 +111,10 @@ void fa_kv_submit_begin(struct fa_kv_engine *engine, struct fa_op *op, struct fa
         op->code = refuse(op, "teamId", "teams");
     else if (submit->on_duplicate == FAINA_ON_DUPLICATE_REPLACE)
         op->code = refuse(op, "onDuplicate", "replacing a task");
+    else if (submit->timeout_ms != 0)
+        op->code = refuse(op, "timeout", "time-outs of attempts");
+    else if (submit->start_by_ms != 0 || submit->start_by_us != 0)
+        op->code = refuse(op, "startBy", "tasks that expire");
     if (op->code != FAINA_OK) {
         out->is_done = true;
         return;

@@ -482,6 +482,22 @@ enum faina_code fa_check_background(const char *reason, int64_t timeout_ms, stru
     return c.result;
 }
 
+enum faina_code fa_check_update(const struct faina_update *update, struct faina_error *err)
+{
+    struct checker c = {.refusal = FAINA_INVALID_REQUEST, .err = err};
+
+    name_if_set(&c, update->name, FA_NAME_SIZE_MAX, "name");
+    if (update->has_priority)
+        range(&c, update->priority, FA_PRIORITY_MIN, FA_PRIORITY_MAX, "priority");
+    time_if_set(&c, update->run_at_us, "runAt");
+    attempts(&c, update->max_attempts, "maxAttempts");
+    duration(&c, update->timeout_ms, FA_DURATION_MS_MAX, "timeout");
+    when(&c, update->start_by_ms, update->start_by_us, "startBy");
+    if (update->metadata)
+        object(&c, update->metadata, FA_METADATA_SIZE_MAX, "metadata");
+    return c.result;
+}
+
 enum faina_code fa_check_duration(int64_t ms, const char *field, struct faina_error *err)
 {
     struct checker c = {.refusal = FAINA_INVALID_REQUEST, .err = err};

@@ -40,6 +40,7 @@ struct fa_workflow;
     X(RELEASE, "release", true)                                                                    \
     X(SNOOZE, "snooze", true)                                                                      \
     X(REQUEUE, "requeue", true)                                                                    \
+    X(UPDATE, "update", true)                                                                      \
     X(CANCEL, "cancel", true)                                                                      \
     X(RETRY, "retry", true)                                                                        \
     X(DELETE, "delete", true)                                                                      \
@@ -375,10 +376,11 @@ struct fa_op {
         struct {
             const char *reason;
             int64_t timeout_ms;
-        } background;                     /* BACKGROUND */
-        int64_t snooze_ms;                /* SNOOZE */
-        bool keep_attempts;               /* RETRY */
-        const struct fa_requeue *requeue; /* REQUEUE */
+        } background;                      /* BACKGROUND */
+        int64_t snooze_ms;                 /* SNOOZE */
+        const struct faina_update *update; /* UPDATE */
+        bool keep_attempts;                /* RETRY */
+        const struct fa_requeue *requeue;  /* REQUEUE */
         struct {
             const char *ns, *type;
             enum fa_queue_part part;

@@ -50,6 +50,7 @@ enum where {
     X(RELEASE, WORK, 0, OF_TASK, READ | WORK)                                                      \
     X(SNOOZE, WORK, 0, OF_TASK, READ | WORK)                                                       \
     X(REQUEUE, OPERATE, 0, OF_TASK, READ)                                                          \
+    X(UPDATE, OPERATE, 0, OF_TASK, READ)                                                           \
     X(CANCEL, OPERATE, SUBMIT, OF_TASK, READ)                                                      \
     X(RETRY, OPERATE, 0, OF_TASK, READ)                                                            \
     X(DELETE, OPERATE, 0, OF_TASK, READ)                                                           \

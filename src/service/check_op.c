@@ -371,6 +371,13 @@ static enum faina_code check_change(size_t input_max, const struct fa_op *op,
     return check_lease(op->lease_ms, err);
 }
 
+static enum faina_code check_update(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_task(op, false, err);
+
+    return code == FAINA_OK ? fa_check_update(op->update, err) : code;
+}
+
 static enum faina_code check_page(const struct fa_op *op, struct faina_error *err)
 {
     enum faina_code code = check_task(op, false, err);
@@ -561,6 +568,8 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *defa
         return check_requeue(op, err);
     case FA_OP_QUEUE:
         return check_queue(op, err);
+    case FA_OP_UPDATE:
+        return check_update(op, err);
     case FA_OP_RELEASE:
     case FA_OP_CANCEL:
     case FA_OP_RETRY:

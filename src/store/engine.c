@@ -52,6 +52,7 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_RELEASE] = fa_do_release,
     [FA_OP_SNOOZE] = fa_do_snooze,
     [FA_OP_REQUEUE] = fa_do_requeue,
+    [FA_OP_UPDATE] = fa_do_update,
     [FA_OP_CANCEL] = fa_do_cancel,
     [FA_OP_RETRY] = fa_do_retry,
     [FA_OP_DELETE] = fa_do_delete,

@@ -202,6 +202,8 @@ const struct fa_shape fa_shape_task = {
         {.name = "retry", .type = FA_FIELD_OWN, .inner = &fa_shape_retry, .put = put_retry,
          .read = read_retry, .doc = "Its own waits between attempts"},
         TASK("runAt", TIME, run_at_us, .doc = "Earliest start"),
+        TASK("timeout", DURATION, timeout_ms, .doc = "The longest run of one attempt"),
+        TASK("startBy", TIME, start_by_us, .doc = "Cancelled if it was not started by then"),
         TASK("phase", ENUM, phase, .word = fa_phase_word,
              .doc = "Which entry of the handler runs next: `resume` after its subtasks have ended, "
                     "`error` when one of them failed"),

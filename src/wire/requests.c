@@ -238,6 +238,31 @@ static enum faina_code read_amendment(const struct fa_field *field, struct fa_js
                                               .is_request = true,                                  \
                                               .fields = FA_FIELDS(__VA_ARGS__)}
 
+static void put_run_at(struct fa_json_writer *w, const void *from)
+{
+    const struct faina_update *update = from;
+
+    if (update->run_at_us != 0)
+        fa_wire_put_time(w, update->run_at_us);
+    else
+        fa_json_put_str(w, "now");
+}
+
+static enum faina_code read_run_at(const struct fa_field *field, struct fa_json value,
+                                   struct fa_arena *arena, void *out, struct faina_error *err)
+{
+    struct faina_update *update = out;
+    const char *text = value.type == FA_JSON_STRING ? fa_json_text(value, arena) : "";
+
+    if (strcmp(text, "now") == 0) {
+        update->run_at_us = 0;
+        return FAINA_OK;
+    }
+    if (!fa_text_is_time(text))
+        return fa_body_refuse(field, "\"now\", or a time such as \"2030-01-31T12:00:00Z\"", err);
+    return fa_time_parse(text, field->name, &update->run_at_us, err);
+}
+
 static const char *change_word(int value)
 {
     static const char *const words[] = {"running", "completed", "failed", "cancelled", NULL};
@@ -293,6 +318,26 @@ REQUEST(amend, "Amend",
     FENCE,
     {.name = "task", .type = FA_FIELD_OWN, .inner = &fa_shape_amendment, .put = put_amendment,
      .read = read_amendment, .doc = "What the submit has left open"});
+#define UPDATE(json_name, kind, member, ...)                                                       \
+    FA_ROW(json_name, kind, struct faina_update, member, __VA_ARGS__)
+
+REQUEST(update, "Update",
+    UPDATE("name", TEXT, name, .max = FA_NAME_SIZE_MAX, .doc = "Display name"),
+    UPDATE("priority", INT, priority, .flags = FA_FIELD_HAS,
+           .count = offsetof(struct faina_update, has_priority), .min = FA_PRIORITY_MIN,
+           .max = FA_PRIORITY_MAX, .doc = "Higher ones are claimed first"),
+    UPDATE("runAt", OWN, run_at_us, .flags = FA_FIELD_HAS,
+           .count = offsetof(struct faina_update, has_run_at), .put = put_run_at,
+           .read = read_run_at, .schema = "{\"type\":\"string\"}",
+           .doc = "The task runs no earlier than this time; `now` makes it ready"),
+    UPDATE("maxAttempts", ATTEMPTS, max_attempts, .max = FA_ATTEMPTS_MAX,
+           .doc = "Maximum number of attempts; 0 is no limit"),
+    UPDATE("timeout", DURATION, timeout_ms, .max = FA_DURATION_MS_MAX,
+           .doc = "The longest run of one attempt"),
+    UPDATE("startBy", WHEN, start_by_ms, .count = offsetof(struct faina_update, start_by_us),
+           .doc = "The task is cancelled if it was not started by then"),
+    UPDATE("metadata", JSON, metadata, .flags = FA_FIELD_OBJECT, .max = FA_METADATA_SIZE_MAX,
+           .doc = "Merged into the task's metadata (RFC 7396); also while the task is held"));
 REQUEST(cancel, "Cancel", WORKER(0));
 REQUEST(retry, "Retry",
     WORKER(0),

@@ -192,6 +192,217 @@ static void test_snooze__keeps_the_phase(struct fa_t *t)
     fa_t_check_goes_on(t, id, FAINA_PHASE_RESUME);
 }
 
+/* ------------------------------------------------------------------------------------------
+ * Time-outs of attempts
+ */
+
+static void test_timeout__engine_ends_the_attempt(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x", .timeout_ms = 300, .max_attempts = 2,
+                                 .retry = {.base_ms = 1, .max_ms = 1});
+    struct faina_held held = {.id = id};
+    struct faina_worker self = {.id = "w"};
+    int64_t end_us;
+
+    CHECK_INT(fa_t_task(t, id)->timeout_ms, 300);
+    CHECK_OK(t, fa_t_claim(t, id, "w"));
+    end_us = t->task->lease_expires_us;
+    CHECK(end_us <= t->task->claimed_us + 300000, "the lease is longer than the attempt");
+    CHECK_OK(t, fa_t_start(t, id, BY("w")));
+    end_us = t->task->lease_expires_us;
+    CHECK(end_us <= t->task->started_us + 300000, "the lease is longer than the attempt");
+    /* No renewal reaches beyond it. */
+    (void)fa_t_heartbeat(t, id, BY("w"), 60000);
+    (void)fa_t_run(t, &(struct fa_op){.kind = FA_OP_WORKER_PUT,
+                                      .worker = {.self = &self, .held = &held, .held_count = 1}});
+    CHECK_OK(t, fa_t_get(t, id));
+    if (t->task->status == FAINA_RUNNING)
+        CHECK_INT(t->task->lease_expires_us, end_us);
+    fa_t_wait_status(t, id, FAINA_PENDING);
+    CHECK(strstr(fa_t_task(t, id)->error, "\"kind\":\"timeout\"") != NULL, "the error is %s",
+          fa_t_task(t, id)->error);
+    CHECK_INT(t->task->attempts, 1);
+    CHECK_CODE(t, fa_t_complete(t, id, BY("w"), NULL), FAINA_TASK_NOT_CLAIMED);
+    /* The last attempt; the task is not even started. */
+    CHECK_OK(t, fa_t_claim(t, id, "w"));
+    fa_t_wait_status(t, id, FAINA_DEAD_LETTER);
+    CHECK(strstr(fa_t_story(t, id), " timeout ") != NULL, "%s", fa_t_story(t, id));
+}
+
+static void test_timeout__without_a_lease(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x", .timeout_ms = 100, .max_attempts = 1);
+
+    CHECK_OK(t, fa_t_start(t, id, NOBODY));
+    fa_t_wait_status(t, id, FAINA_DEAD_LETTER);
+}
+
+static void test_timeout__short_leases_end_first(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x", .timeout_ms = HOUR_MS);
+
+    CHECK_OK(t, fa_t_claim_for(t, id, "w", 30));
+    fa_t_wait_status(t, id, FAINA_PENDING);
+    CHECK(strstr(fa_t_story(t, id), "lease_lost") != NULL, "%s", fa_t_story(t, id));
+}
+
+/* ------------------------------------------------------------------------------------------
+ * startBy
+ */
+
+static void test_start_by__task_expires(struct fa_t *t)
+{
+    const char *gate = fa_t_submit(t, .type = "gate");
+    const char *ids[] = {
+        fa_t_submit(t, .type = "x", .start_by_ms = 100),
+        fa_t_submit(t, .type = "x", .start_by_us = fa_clock_now_us() + 100000),
+        fa_t_submit(t, .type = "x", .start_by_ms = 100, .delay_ms = HOUR_MS),
+        fa_t_submit(t, .type = "x", .start_by_ms = 100, .depends_on = &gate, .depends_on_count = 1),
+        fa_t_submit(t, .type = "x", .start_by_us = 1000000),
+    };
+
+    for (size_t i = 0; i < FA_COUNT(ids); i++) {
+        fa_t_wait_status(t, ids[i], FAINA_CANCELLED);
+        CHECK_STR(fa_t_task(t, ids[i])->state, "Expired");
+        CHECK_STORY(t, ids[i], "created expired cancelled");
+    }
+}
+
+static void test_start_by__started_is_started(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x", .start_by_ms = 200);
+    const char *witness = fa_t_submit(t, .type = "y", .start_by_ms = 200);
+    const char *back = fa_t_submit(t, .type = "z", .start_by_ms = 200);
+
+    CHECK(fa_t_task(t, id)->start_by_us > 0, "no startBy");
+    CHECK_OK(t, fa_t_claim(t, id, "w"));
+    CHECK_OK(t, fa_t_claim(t, back, "w"));
+    fa_t_wait_status(t, witness, FAINA_CANCELLED);
+    CHECK_NOW(t, id, FAINA_CLAIMED);
+    CHECK_OK(t, fa_t_fail_attempt(t, id, BY("w"), "no"));
+    CHECK_NOW(t, id, FAINA_PENDING);
+    /* A claim that is given back was no start. */
+    CHECK_OK(t, fa_t_release(t, back, BY("w")));
+    fa_t_wait_status(t, back, FAINA_CANCELLED);
+    CHECK_STR(fa_t_task(t, back)->state, "Expired");
+    /* A retry of an expired task is a request to run it. */
+    CHECK_OK(t, fa_t_retry(t, witness, NOBODY));
+    CHECK_OK(t, fa_t_claim(t, witness, "w"));
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Update
+ */
+
+static enum faina_code update_by(struct fa_t *t, const char *id, int64_t version,
+                                 const struct faina_update *update)
+{
+    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_UPDATE,
+                                       .id = id,
+                                       .by.version = version,
+                                       .wants_task = true,
+                                       .update = update});
+}
+
+#define update(t, id, ...) update_by(t, id, 0, &(struct faina_update){__VA_ARGS__})
+
+/* The names of the tasks of type x in the order in which they are claimed. */
+static const char *claim_order(struct fa_t *t)
+{
+    CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w", .limit = 100));
+    return fa_t_names(t, t->op.tasks);
+}
+
+static void test_update__order_of_claims(struct fa_t *t)
+{
+    const char *a = fa_t_submit(t, .type = "x", .name = "a");
+    const char *b = fa_t_submit(t, .type = "x", .name = "b");
+    const char *c = fa_t_submit(t, .type = "x", .name = "c");
+    const char *d = fa_t_submit(t, .type = "x", .name = "d", .delay_ms = HOUR_MS);
+    const char *e = fa_t_submit(t, .type = "x", .name = "e", .delay_ms = HOUR_MS, .priority = 1);
+    const char *f = fa_t_submit(t, .type = "x", .name = "f", .priority = 5);
+    const char *g = fa_t_submit(t, .type = "x", .name = "g");
+
+    CHECK_OK(t, update(t, c, .has_priority = true, .priority = 9));
+    CHECK_INT(t->task->priority, 9);
+    CHECK_OK(t, update(t, b, .has_priority = true, .priority = 5));
+    CHECK_OK(t, update(t, f, .has_priority = true, .priority = -3, .name = "F"));
+    CHECK_STR(t->task->name, "F");
+    CHECK_OK(t, update(t, d, .has_run_at = true));
+    CHECK_OK(t, update(t, e, .has_run_at = true, .has_priority = true, .priority = 7));
+    CHECK_OK(t, update(t, g, .has_run_at = true, .run_at_us = fa_clock_now_us() + HOUR_US));
+    check_about("runAt", t->task->run_at_us, fa_clock_now_us() + HOUR_US);
+    CHECK_STR(claim_order(t), "c e b a d F");
+    CHECK_NOW(t, a, FAINA_CLAIMED);
+    CHECK_NOW(t, g, FAINA_PENDING);
+}
+
+static void test_update__every_member_and_its_event(struct fa_t *t)
+{
+    int64_t start_by_us = fa_clock_now_us() + HOUR_US;
+    const char *id =
+        fa_t_submit(t, .type = "x", .metadata = "{\"a\":1,\"b\":2}", .delay_ms = HOUR_MS);
+
+    CHECK_OK(t, update(t, id, .name = "n", .has_priority = true, .priority = 3, .has_run_at = true,
+                       .run_at_us = start_by_us, .max_attempts = 9, .timeout_ms = 5000,
+                       .start_by_us = start_by_us, .metadata = "{\"b\":null,\"c\":3}"));
+    CHECK_STR(t->task->name, "n");
+    CHECK_INT(t->task->priority, 3);
+    CHECK_INT(t->task->run_at_us, start_by_us);
+    CHECK_INT(t->task->max_attempts, 9);
+    CHECK_INT(t->task->timeout_ms, 5000);
+    CHECK_INT(t->task->start_by_us, start_by_us);
+    CHECK_STR(t->task->metadata, "{\"a\":1,\"c\":3}");
+    CHECK_INT(t->task->version, 2);
+    CHECK_STR(fa_t_picture(t, id), fa_t_picture(t, id));
+    CHECK_OK(t, fa_t_events(t, id, 1));
+    CHECK_STR(t->op.events->items[0].what, "updated");
+    CHECK(strstr(t->op.events->items[0].detail, "\"before\":{\"name\":\"x\",\"priority\":0,") !=
+                  NULL &&
+              strstr(t->op.events->items[0].detail, "\"after\":{\"name\":\"n\",\"priority\":3,") !=
+                  NULL,
+          "%s", t->op.events->items[0].detail);
+    CHECK_CODE(t, update_by(t, id, 1, &(struct faina_update){.name = "o"}), FAINA_VERSION_CONFLICT);
+    CHECK_OK(t, update_by(t, id, 2, &(struct faina_update){.max_attempts = FAINA_UNLIMITED}));
+    CHECK_INT(t->task->max_attempts, 0);
+}
+
+static void test_update__what_is_refused(struct fa_t *t)
+{
+    static const struct {
+        enum faina_status status;
+        enum faina_code code, metadata;
+    } cases[] = {
+        {FAINA_PENDING, FAINA_OK, FAINA_OK},
+        {FAINA_BLOCKED, FAINA_OK, FAINA_OK},
+        {FAINA_CLAIMED, FAINA_TASK_ACTIVE, FAINA_OK},
+        {FAINA_RUNNING, FAINA_TASK_ACTIVE, FAINA_OK},
+        {FAINA_BACKGROUND, FAINA_TASK_ACTIVE, FAINA_OK},
+        {FAINA_COMPLETED, FAINA_TASK_COMPLETED, FAINA_TASK_COMPLETED},
+        {FAINA_FAILED, FAINA_TASK_FAILED, FAINA_TASK_FAILED},
+        {FAINA_DEAD_LETTER, FAINA_TASK_FAILED, FAINA_TASK_FAILED},
+        {FAINA_CANCELLED, FAINA_INVALID_TRANSITION, FAINA_INVALID_TRANSITION},
+    };
+    const char *id;
+
+    for (size_t i = 0; i < FA_COUNT(cases); i++) {
+        id = fa_t_make(t, cases[i].status, "w");
+        CHECK_CODE(t, update(t, id, .has_priority = true, .priority = 2), cases[i].code);
+        CHECK_CODE(t, update(t, id, .metadata = "{\"m\":1}"), cases[i].metadata);
+        CHECK_NOW(t, id, cases[i].status);
+    }
+    id = fa_t_submit(t, .type = "x");
+    CHECK_CODE(t, update(t, id, .metadata = "[]"), FAINA_INVALID_REQUEST);
+    CHECK_CODE(t, update(t, id, .timeout_ms = -1), FAINA_INVALID_REQUEST);
+    CHECK_CODE(t, update(t, id, .max_attempts = -7), FAINA_INVALID_REQUEST);
+    CHECK_OK(t, fa_t_claim(t, id, "w"));
+    CHECK_OK(t, fa_t_fail_attempt(t, id, BY("w"), "no"));
+    CHECK_CODE(t, update(t, id, .max_attempts = 1), FAINA_INVALID_REQUEST);
+    /* A backoff is skipped. */
+    CHECK_OK(t, update(t, id, .has_run_at = true));
+    CHECK(strstr(claim_order(t), " x") != NULL, "the backoff was not skipped");
+}
+
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
@@ -204,6 +415,14 @@ int main(int argc, char **argv)
         FA_T_CASE(test_snooze__frees_the_resources),
         FA_T_CASE(test_snooze__is_refused),
         FA_T_CASE_SQL(test_snooze__keeps_the_phase),
+        FA_T_CASE_SQL(test_timeout__engine_ends_the_attempt),
+        FA_T_CASE_SQL(test_timeout__without_a_lease),
+        FA_T_CASE_SQL(test_timeout__short_leases_end_first),
+        FA_T_CASE_SQL(test_start_by__task_expires),
+        FA_T_CASE_SQL(test_start_by__started_is_started),
+        FA_T_CASE_SQL(test_update__order_of_claims),
+        FA_T_CASE_SQL(test_update__every_member_and_its_event),
+        FA_T_CASE_SQL(test_update__what_is_refused),
     };
 
     return fa_t_main(argc, argv, "policies", cases, FA_COUNT(cases));

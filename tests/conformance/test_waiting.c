@@ -173,7 +173,7 @@ static void test_claim_wait__woken_by_a_freed_resource(struct fa_t *t)
 
 static void test_claim_wait__woken_by_time(struct fa_t *t)
 {
-    const char *id = fa_t_submit(t, .type = "x", .delay_ms = 60);
+    const char *id = fa_t_submit(t, .type = "x", .delay_ms = 60, .retry = {.base_ms = 50});
 
     check_wakes(t, id, wake_nothing);
     CHECK_OK(t, fa_t_release(t, id, BY("waiter")));

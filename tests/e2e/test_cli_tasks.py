@@ -82,7 +82,7 @@ def test_retry_policies(cli):
     task = cli.submit("x", "--retry", "90s,3")
     contains(cli.on_terminal("get", task).plain(),
              "retry         1 min 30 s, then 3 times as long each time, at most 6 h")
-    for usual in (cli.submit("x"), cli.submit("x", "--retry", "1s,2,1h")):
+    for usual in (cli.submit("x"), cli.submit("x", "--retry", "15s,8,6h")):
         is_true("\nretry" not in cli.on_terminal("get", usual).plain())
 
 

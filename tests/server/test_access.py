@@ -227,6 +227,7 @@ ROUTES = {
     "POST /tasks/{id}:snooze": (WORK, acts("snooze", **{"for": "1h"}), 200, NO_TASK),
     "POST /tasks/{id}:note": (WORK, acts("note", event="e"), 200, NO_TASK),
     "POST /tasks/{id}:amend": (WORK, acts("amend", task={"maxAttempts": 9}), 200, NO_TASK),
+    "PATCH /tasks/{id}": (OPERATE, of("task", "/tasks/{}", {"priority": 1}), 200, NO_TASK),
     "POST /tasks/{id}:cancel": (OPERATE, of("task", "/tasks/{}:cancel", {}), 200, NO_TASK),
     "POST /tasks/{id}:retry": (OPERATE, of("cancelled", "/tasks/{}:retry", {}), 200, NO_TASK),
     "DELETE /tasks/{id}": (OPERATE, of("ended", "/tasks/{}"), 204, NO_TASK),

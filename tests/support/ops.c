@@ -82,6 +82,7 @@ static bool answers_task(const struct fa_op *op)
     case FA_OP_BACKGROUND:
     case FA_OP_RELEASE:
     case FA_OP_SNOOZE:
+    case FA_OP_UPDATE:
     case FA_OP_CANCEL:
     case FA_OP_RETRY:
         return op->wants_task;

@@ -142,6 +142,12 @@ static void apply_defaults(const struct bulk *bulk, struct faina_submit *submit)
         submit->delay_ms = defaults->delay_ms;
         submit->run_at_us = defaults->run_at_us;
     }
+    if (submit->timeout_ms == 0)
+        submit->timeout_ms = defaults->timeout_ms;
+    if (submit->start_by_ms == 0 && submit->start_by_us == 0) {
+        submit->start_by_ms = defaults->start_by_ms;
+        submit->start_by_us = defaults->start_by_us;
+    }
     if (!submit->idempotency_key)
         submit->dedupe_input |= defaults->dedupe_input;
     if (submit->idempotency_key || submit->dedupe_input) {

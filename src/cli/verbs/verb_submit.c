@@ -61,6 +61,10 @@ static int read_flags(struct fa_cli *cli, struct faina_submit *submit)
     if (code == FA_EXIT_OK)
         code = fa_flag_time(cli, "run-at", false, &submit->run_at_us);
     if (code == FA_EXIT_OK)
+        code = fa_flag_duration(cli, "attempt-timeout", &submit->timeout_ms);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_when(cli, "start-by", &submit->start_by_ms, &submit->start_by_us);
+    if (code == FA_EXIT_OK)
         code = fa_flag_json(cli, "metadata", &submit->metadata);
     if (code == FA_EXIT_OK)
         code = fa_flag_json(cli, "spec", &submit->spec);

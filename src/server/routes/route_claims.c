@@ -113,6 +113,21 @@ void fa_handle_act(struct fa_request *req)
         fa_request_run(req, after_act);
 }
 
+void fa_handle_update(struct fa_request *req)
+{
+    struct faina_update *update = fa_arena_zero(&req->arena, 1, sizeof(*update));
+    struct fa_op *op;
+    int64_t version = 0;
+
+    if (!fa_request_read(req, &fa_body_update, update) || !fa_request_version(req, &version))
+        return;
+    op = fa_request_part_op(req, FA_OP_UPDATE);
+    op->by.version = version;
+    op->update = update;
+    op->wants_task = true;
+    fa_request_run(req, after_act);
+}
+
 /* ------------------------------------------------------------------------------------------
  * PATCH /tasks/{id}/status
  */

@@ -114,6 +114,13 @@ const struct fa_route fa_routes[] = {
      "Answers when it ends, or with its present state after `timeout` (30 seconds; at most an "
      "hour).",
      "curl \"$URL" FA_API "/tasks/$ID/wait?timeout=1\""},
+    {"PATCH", TASK, FA_OP_UPDATE, fa_handle_update, 0, NULL, NULL, &fa_body_update,
+     &fa_shape_task, 200, "Change a waiting task",
+     "`name`, `priority`, `runAt`, `maxAttempts`, `timeout` and `startBy` of a task that is "
+     "pending or blocked; `metadata` of every task that has not ended. 409 `task_active`: it is "
+     "held. `If-Match` refuses a task that has changed. The event `updated` has the values before "
+     "and after.",
+     "curl -X PATCH $URL" FA_API "/tasks/$ID" JSON "'{\"priority\":10,\"runAt\":\"now\"}'"},
     {"PATCH", TASK "/status", FA_ACCESS_STATUS,
      fa_handle_status, 0, NULL, NULL, &fa_body_status, &fa_shape_task,
      200, "Change the status of a task",

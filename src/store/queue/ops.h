@@ -9,8 +9,8 @@
  * By file: submit.c; claim.c (claim next); claim_one.c (claim, start, release, snooze); outcome.c
  * (progress, heartbeat, note, complete, fail, block, background); requeue.c; manage.c (cancel,
  * retry, delete, purge); admin.c (pauses, resources, teams); workers.c; tokens.c; type_defaults.c
- * (amend); and of other folders workflow/ (emit, definitions, schedules) and upkeep/chores.c (timed
- * work).
+ * (amend); update.c; and of other folders workflow/ (emit, definitions, schedules) and
+ * upkeep/chores.c (timed work).
  */
 #ifndef FA_STORE_QUEUE_OPS_H
 #define FA_STORE_QUEUE_OPS_H
@@ -29,7 +29,7 @@ typedef enum faina_code fa_do_fn(struct fa_unit *unit, struct fa_op *op);
 fa_do_fn fa_do_submit;
 fa_do_fn fa_do_claim, fa_do_claim_next, fa_do_start, fa_do_release, fa_do_snooze, fa_do_requeue;
 fa_do_fn fa_do_progress, fa_do_heartbeat, fa_do_complete, fa_do_fail, fa_do_block, fa_do_background;
-fa_do_fn fa_do_note, fa_do_amend;
+fa_do_fn fa_do_note, fa_do_amend, fa_do_update;
 fa_do_fn fa_do_cancel, fa_do_retry, fa_do_delete, fa_do_purge;
 fa_do_fn fa_do_pause, fa_do_resume, fa_do_resource_set, fa_do_resource_remove;
 fa_do_fn fa_do_team_put, fa_do_team_remove;
@@ -54,6 +54,12 @@ FA_MUST_CHECK enum faina_code fa_worker_owner(struct fa_unit *unit, const char *
                                               struct faina_error *err);
 /* NOT_FOUND: the caller may not act as this worker. */
 enum faina_code fa_refuse_worker(const char *worker, struct faina_error *err);
+
+/* The task's metadata with a patch merged into it (RFC 7396). PAYLOAD_TOO_LARGE: it would be beyond
+ * the limit. */
+FA_MUST_CHECK enum faina_code fa_merge_metadata(struct fa_unit *unit, struct fa_row *row,
+                                                const char *patch, const char **out,
+                                                struct faina_error *err);
 
 /* Shared by the files above ------------------------------------------------------------------ */
 

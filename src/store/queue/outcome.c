@@ -213,6 +213,8 @@ static void renew(struct fa_unit *unit, struct fa_row *row, int64_t lease_us)
 
     if (!fa_status_is_held(row->status) || row->worker == NULL)
         return;
+    if (row->deadline_us != 0 && until > row->deadline_us)
+        until = row->deadline_us;
     row->at_us = until;
     fa_unit_touch(unit, row);
     if (until < unit->next_us)
@@ -256,9 +258,8 @@ static const char *report_json(struct fa_unit *unit, const struct faina_report *
     return fa_arena_printf(&unit->arena, "{\"progress\":%d}", report->progress);
 }
 
-/* The task's metadata with the report's merged into it (RFC 7396). */
-static enum faina_code merge_metadata(struct fa_unit *unit, struct fa_row *row, const char *patch,
-                                      const char **out, struct faina_error *err)
+enum faina_code fa_merge_metadata(struct fa_unit *unit, struct fa_row *row, const char *patch,
+                                  const char **out, struct faina_error *err)
 {
     struct fa_row read = *row;
     enum faina_code code = FAINA_OK;
@@ -291,7 +292,7 @@ enum faina_code fa_do_progress(struct fa_unit *unit, struct fa_op *op)
         return fa_refuse(row, FA_PROGRESS, op);
     code = fa_check_holder(row, op);
     if (code == FAINA_OK && report->metadata != NULL)
-        code = merge_metadata(unit, row, report->metadata, &metadata, &op->error);
+        code = fa_merge_metadata(unit, row, report->metadata, &metadata, &op->error);
     if (code != FAINA_OK)
         return code;
     fa_unit_change(unit, row);

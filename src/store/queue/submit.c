@@ -264,6 +264,12 @@ static void set_times(struct fa_unit *unit, struct fa_row *row, const struct fai
         row->run_at_us = submit->run_at_us;
     if (row->status == FAINA_PENDING && row->run_at_us > unit->now_us)
         row->at_us = row->run_at_us;
+    if (submit->start_by_ms > 0)
+        row->start_by_us = unit->now_us + submit->start_by_ms * 1000;
+    else
+        row->start_by_us = submit->start_by_us;
+    if (row->start_by_us != 0)
+        fa_unit_set_timer(unit, row, FA_TIMER_START_BY, row->start_by_us);
     if (row->at_us != 0 && row->at_us < unit->next_us)
         unit->next_us = row->at_us;
 }
@@ -314,6 +320,7 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
         row->team = lower_case_id(unit, submit->team_id);
     row->created_by = submit->created_by;
     row->retry = submit->retry;
+    row->timeout_ms = submit->timeout_ms;
     if (submit->name != NULL && strcmp(submit->name, plan->type) != 0)
         row->name = submit->name;
     if (plan->input_hash[0] != '\0')

@@ -163,6 +163,8 @@ static enum faina_code renew_rows(struct fa_unit *unit, struct fa_op *op, struct
             row->at_us = unit->now_us + renewal->lease_us;
         else if (row->at_us < unit->now_us + fa_row_lease_us(row))
             row->at_us = unit->now_us + fa_row_lease_us(row);
+        if (row->deadline_us != 0 && row->at_us > row->deadline_us)
+            row->at_us = row->deadline_us;
         note_end_of_lease(unit, row->at_us);
         fa_unit_touch(unit, row);
     }

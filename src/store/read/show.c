@@ -265,6 +265,8 @@ static void put_times(const struct fa_row *row, struct faina_task *out)
         out->lease_expires_us = row->at_us;
     if (row->status == FAINA_BACKGROUND)
         out->expires_us = row->at_us;
+    out->timeout_ms = row->timeout_ms;
+    out->start_by_us = row->start_by_us;
     out->created_us = row->created_us;
     out->updated_us = row->updated_us;
     out->claimed_us = row->claimed_us;

@@ -64,6 +64,8 @@ static void bind_task(void *ctx, size_t n, struct fa_value *v)
     v[20] = fa_value_int_or_null(row->retry.max_ms);
     v[21] = fa_value_int_or_null(row->submitter);
     v[22] = fa_value_int_or_null(row->key_scope);
+    v[23] = fa_value_int_or_null(row->timeout_ms);
+    v[24] = fa_value_int_or_null(row->start_by_us);
 }
 
 static void bind_plain_task(void *ctx, size_t n, struct fa_value *v)
@@ -169,6 +171,7 @@ static void bind_held(void *ctx, size_t n, struct fa_value *v)
     v[15] = fa_value_text(row->state);
     v[16] = fa_value_text(row->error);
     v[17] = fa_value_text(row->metadata);
+    v[18] = fa_value_int_or_null(row->deadline_us);
 }
 
 static void bind_parked(void *ctx, size_t n, struct fa_value *v)
@@ -276,7 +279,7 @@ static const struct {
     size_t param_count;
     fa_db_bind_fn *bind;
 } moves[MOVE_COUNT] = {
-    [INSERT_TASK] = {FA_SQL_TASK_INSERT, 23, bind_task},
+    [INSERT_TASK] = {FA_SQL_TASK_INSERT, 25, bind_task},
     [INSERT_PLAIN_TASK] = {FA_SQL_TASK_INSERT_PLAIN, 10, bind_plain_task},
     [INSERT_ORIGIN] = {FA_SQL_ORIGIN_INSERT, 6, bind_origin},
     [LEAVE_READY] = {FA_SQL_READY_DELETE, 3, bind_stored_key},
@@ -286,10 +289,10 @@ static const struct {
     [REPLACE_TASK] = {FA_SQL_TASK_REPLACE, 5, bind_replaced},
     [ENTER_READY] = {FA_SQL_READY_INSERT, 15, bind_ready},
     [ENTER_READY_NEW] = {FA_SQL_READY_INSERT_NEW, 3, bind_ready_key},
-    [ENTER_HELD] = {FA_SQL_HELD_INSERT, 18, bind_held},
+    [ENTER_HELD] = {FA_SQL_HELD_INSERT, 19, bind_held},
     [ENTER_PARKED] = {FA_SQL_PARKED_INSERT, 17, bind_parked},
     [ENTER_ENDED] = {FA_SQL_ENDED_INSERT, 18, bind_ended},
-    [STAY_HELD] = {FA_SQL_HELD_UPDATE, 18, bind_held},
+    [STAY_HELD] = {FA_SQL_HELD_UPDATE, 19, bind_held},
     [STAY_PARKED] = {FA_SQL_PARKED_UPDATE, 17, bind_parked},
     [STAY_ENDED] = {FA_SQL_ENDED_UPDATE, 5, bind_ended_update},
     [DELETE_TASK] = {FA_SQL_TASK_DELETE, 1, bind_key},
@@ -513,18 +516,20 @@ static int by_first(const void *a, const void *b)
 static enum faina_code flush_links(struct fa_unit *unit, struct faina_error *err)
 {
     static const enum fa_sql sql[] = {
-        [FA_LINK_KEY] = FA_SQL_KEY_INSERT,     [FA_UNLINK_KEY] = FA_SQL_KEY_DELETE,
-        [FA_LINK_DEP] = FA_SQL_DEP_INSERT,     [FA_LINK_HOLD] = FA_SQL_HOLD_INSERT,
-        [FA_UNLINK_HOLD] = FA_SQL_HOLD_DELETE,
+        [FA_LINK_KEY] = FA_SQL_KEY_INSERT,       [FA_UNLINK_KEY] = FA_SQL_KEY_DELETE,
+        [FA_LINK_DEP] = FA_SQL_DEP_INSERT,       [FA_LINK_HOLD] = FA_SQL_HOLD_INSERT,
+        [FA_UNLINK_HOLD] = FA_SQL_HOLD_DELETE,   [FA_LINK_TIMER] = FA_SQL_TIMER_INSERT,
+        [FA_UNLINK_TIMER] = FA_SQL_TIMER_DELETE,
     };
     struct fa_db *db = unit->source.db;
     enum faina_code code = FAINA_OK;
 
     for (size_t i = 0, end; code == FAINA_OK && i < unit->link_count; i = end) {
         enum fa_link kind = unit->links[i].kind;
+        bool has_three = kind == FA_LINK_TIMER || kind == FA_UNLINK_TIMER ||
+                         (kind == FA_LINK_KEY && fa_db_has(db, FA_DB_WIDE_KEYS));
         struct fa_db_call call = {.sql = sql[kind],
-                                  .param_count =
-                                      kind == FA_LINK_KEY && fa_db_has(db, FA_DB_WIDE_KEYS) ? 3 : 2,
+                                  .param_count = has_three ? 3 : 2,
                                   .bind = bind_link,
                                   .bind_ctx = &unit->links[i]};
 

@@ -67,6 +67,7 @@ void fa_prefetch_add(struct fa_prefetch *prefetch, const struct fa_op *op)
     case FA_OP_RELEASE:
     case FA_OP_SNOOZE:
     case FA_OP_REQUEUE:
+    case FA_OP_UPDATE:
     case FA_OP_RETRY:
         add_id(prefetch, &prefetch->full, op->id);
         break;

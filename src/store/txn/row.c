@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 /* How many columns each reader below uses, where one statement has the columns of several. */
-#define TASK_COLUMNS 19
+#define TASK_COLUMNS 21
 #define READY_COLUMNS 13
 #define ENDED_COLUMNS 15
 
@@ -60,14 +60,15 @@ bool fa_row_is_plain(const struct fa_row *row)
     return row->run_at_us == 0 && row->key_scope == 0 && row->first_metadata == NULL &&
            row->spec == NULL && row->input_hash == NULL && row->parent == 0 && row->team == NULL &&
            row->created_by == NULL && row->retry.base_ms == 0 && row->retry.factor == 0 &&
-           row->retry.max_ms == 0;
+           row->retry.max_ms == 0 && row->timeout_ms == 0 && row->start_by_us == 0;
 }
 
 /* What the columns of the statements must hold (R4). */
 static const struct fa_form task_form = {
-    "task", "kilrtnTXXXKXNXXMdMW",
+    "task", "kilrtnTXXXKXNXXMdMWMT",
     "id tail lane rank created_us max_attempts run_at_us name key input_hash parent child depth "
-    "team created_by retry_base_ms retry_factor retry_max_ms key_scope"};
+    "team created_by retry_base_ms retry_factor retry_max_ms key_scope timeout_ms "
+    "start_by_us"};
 static const struct fa_form ready_form = {
     "ready", "NNNNGXTTTJJT",
     "version fence attempts flags progress state updated_us claimed_us started_us error metadata "
@@ -75,9 +76,9 @@ static const struct fa_form ready_form = {
 static const struct fa_form plain_form = {"task", "kirtn.XX",
                                           "id tail rank created_us max_attempts input name key"};
 static const struct fa_form held_form = {
-    "held", "ilrHnnnngtTTTXXJJ",
+    "held", "ilrHnnnngtTTTXXJJT",
     "tail lane rank status version fence attempts flags progress updated_us claimed_us started_us "
-    "lease_us worker state error metadata"};
+    "lease_us worker state error metadata deadline_us"};
 static const struct fa_form parked_form = {
     "parked", "PTnnnnnngtTTXJJ",
     "status at_us version fence attempts flags deps_left deps_bad progress updated_us claimed_us "
@@ -186,6 +187,8 @@ static void read_task(const struct fa_value *c, struct fa_arena *arena, struct f
     row->retry.factor = c[16].kind == FA_REAL ? c[16].d : (double)fa_value_as_int(&c[16]);
     row->retry.max_ms = fa_value_as_int(&c[17]);
     row->key_scope = fa_value_as_int(&c[18]);
+    row->timeout_ms = fa_value_as_int(&c[19]);
+    row->start_by_us = fa_value_as_int(&c[20]);
     if (row->parent == row->id.key && row->damage == NULL)
         row->damage = "it is its own parent";
 }
@@ -309,6 +312,7 @@ static void sink_held(void *ctx, size_t n, const struct fa_value *c)
     row->state = fa_value_dup(&c[14], sink->arena);
     row->error = fa_value_dup(&c[15], sink->arena);
     row->metadata = fa_value_dup(&c[16], sink->arena);
+    row->deadline_us = fa_value_as_int(&c[17]);
 }
 
 static void sink_parked(void *ctx, size_t n, const struct fa_value *c)

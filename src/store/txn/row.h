@@ -82,6 +82,7 @@ struct fa_row {
     const char *team, *created_by;
     int64_t submitter; /* of a task made in this transaction (fa_access_submitter); 0: none */
     struct faina_retry_policy retry;
+    int64_t timeout_ms, start_by_us;    /* 0: none */
     const struct fa_row_origin *origin; /* of a task that a workflow makes in this transaction */
 
     /* The state row. */
@@ -89,8 +90,9 @@ struct fa_row {
     enum faina_status status;
     int64_t version, fence, attempts, flags, deps_left, deps_bad, progress;
     int64_t updated_us, claimed_us, started_us, completed_us, deleted_us;
-    int64_t at_us;  /* pending: not before; held: end of the lease; background: deadline; 0: none */
-    int64_t due_us; /* pending and due: the former at_us */
+    int64_t at_us; /* pending: not before; held: end of the lease; background: deadline; 0: none */
+    int64_t deadline_us; /* held: when the attempt has timed out; 0: never. at_us isn't later */
+    int64_t due_us;      /* pending and due: the former at_us */
     const char *worker, *state, *error, *metadata;
     const char *output; /* with has_payload, or just completed */
 

@@ -59,14 +59,35 @@ static bool is_retry(enum fa_trigger trigger)
     return trigger == FA_FAIL_RETRY || trigger == FA_LOSE_RETRY || trigger == FA_RETRY;
 }
 
+/* Whichever is first: the end of the lease, or of the attempt. */
+static int64_t first_end(int64_t lease_us, int64_t deadline_us)
+{
+    return deadline_us != 0 && (lease_us == 0 || deadline_us < lease_us) ? deadline_us : lease_us;
+}
+
+/* The attempt's time counts from its claim, and again from its start. */
+static void set_deadline(struct fa_row *row, int64_t now)
+{
+    bool is_capped = row->deadline_us != 0 && row->at_us == row->deadline_us;
+
+    if (row->deadline_us == 0)
+        return;
+    row->deadline_us += now - row->claimed_us;
+    if (is_capped)
+        row->at_us = first_end(now + fa_row_lease_us(row), row->deadline_us);
+}
+
 static void take_lease(struct fa_unit *unit, struct fa_row *row, const struct fa_change *change,
                        int64_t now)
 {
     row->fence++;
     row->worker = fa_unit_text(unit, change->worker);
+    row->deadline_us =
+        fa_unit_timeout_us(unit, row) > 0 ? unit->now_us + fa_unit_timeout_us(unit, row) : 0;
     row->at_us = change->lease_us > 0 ? unit->now_us + change->lease_us : 0;
+    row->at_us = first_end(row->at_us, row->deadline_us);
     row->flags &= FA_FLAGS_MASK;
-    if (row->at_us != 0 && change->lease_us != FA_LEASE_MS_DEFAULT * 1000)
+    if (change->lease_us > 0 && change->lease_us != FA_LEASE_MS_DEFAULT * 1000)
         row->flags |= change->lease_us / 1000 << FA_LEASE_SHIFT;
     row->claimed_us = change->worker != NULL ? now : 0;
     row->started_us = 0;
@@ -124,6 +145,9 @@ static void step_back(struct fa_unit *unit, struct fa_row *row, unsigned effects
             row->flags |= FA_FLAG_CONTINUES;
         else
             row->attempts--;
+        /* Its timer may be gone, because the task had started. */
+        if (row->start_by_us != 0 && row->attempts == 0 && row->start_by_us <= unit->now_us)
+            fa_unit_set_timer(unit, row, FA_TIMER_START_BY, row->start_by_us);
     }
     if (effects & FA_BACK_OFF) {
         assert(row->has_task); /* the policy is in `task` */
@@ -173,6 +197,8 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
     if (change->trigger == FA_START) {
         if (row->flags & FA_FLAG_CLAIM_EVENT && row->claimed_us == now)
             now = row->updated_us = now + 1; /* claimed, then started */
+        if (old == FAINA_CLAIMED)
+            set_deadline(row, now);
         row->started_us = now;
         row->flags |= FA_FLAG_START_EVENT;
     }
@@ -190,6 +216,8 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
         fa_failures_note(unit, row);
     if (is_retry(change->trigger))
         add_span(&unit->retries, row->lane, 0);
+    if (!fa_status_is_held(row->status))
+        row->deadline_us = 0;
     end_or_reopen(unit, row, effects, change->actor, now);
     if (row->status == FAINA_PENDING || row->status == FAINA_BLOCKED)
         step_back(unit, row, effects, change);
@@ -208,6 +236,21 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
                       change->event_worker ? change->event_worker : change->worker, change->detail);
     else
         log_implicit(unit, row, effects, change->trigger);
+}
+
+/* Times of tasks that no column of a state row has. */
+void fa_unit_set_timer(struct fa_unit *unit, const struct fa_row *row, enum fa_timer kind,
+                       int64_t at_us)
+{
+    fa_unit_link(unit, FA_LINK_TIMER, at_us, row->id.key, kind);
+    if (at_us < unit->next_us)
+        unit->next_us = at_us;
+}
+
+int64_t fa_unit_timeout_us(const struct fa_unit *unit, const struct fa_row *row)
+{
+    (void)unit;
+    return row->timeout_ms * 1000;
 }
 
 /* Waiting tasks ---------------------------------------------------------------------------- */

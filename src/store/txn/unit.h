@@ -287,7 +287,22 @@ void fa_unit_move_key(struct fa_unit *unit, struct fa_key key, const struct fa_r
                       struct fa_row *to);
 
 /* Rows of the link tables. */
-enum fa_link { FA_LINK_KEY, FA_UNLINK_KEY, FA_LINK_DEP, FA_LINK_HOLD, FA_UNLINK_HOLD };
+enum fa_link {
+    FA_LINK_KEY,
+    FA_UNLINK_KEY,
+    FA_LINK_DEP,
+    FA_LINK_HOLD,
+    FA_UNLINK_HOLD,
+    FA_LINK_TIMER, /* time, task, kind */
+    FA_UNLINK_TIMER
+};
+/* What is done when a timer is due. Stored. */
+enum fa_timer { FA_TIMER_START_BY /* the task expires if it was not started */ };
+/* Stores a timer, which is run when it is due. */
+void fa_unit_set_timer(struct fa_unit *unit, const struct fa_row *row, enum fa_timer kind,
+                       int64_t at_us);
+/* How long an attempt at the task may run; 0: no limit. The row must have its columns of `task`. */
+int64_t fa_unit_timeout_us(const struct fa_unit *unit, const struct fa_row *row);
 void fa_unit_link(struct fa_unit *unit, enum fa_link kind, int64_t a, int64_t b, int64_t c);
 
 /* Writes all changes. After it, queries see what the unit has. */

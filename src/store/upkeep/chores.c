@@ -38,6 +38,23 @@ static const char *error_json(struct fa_unit *unit, const char *kind, const char
     return fa_failure_json(&(struct faina_failure){.message = message, .kind = kind}, &unit->arena);
 }
 
+/* The attempt has run too long, whatever its lease. */
+static enum faina_code time_out(struct fa_unit *unit, struct fa_row *row, struct faina_error *err)
+{
+    int64_t began_us = row->started_us ? row->started_us : row->claimed_us;
+    const char *message =
+        fa_arena_printf(&unit->arena, "the attempt took longer than %.3g s",
+                        (double)(row->deadline_us - (began_us ? began_us : row->updated_us)) / 1e6);
+
+    return fa_end_attempt(unit, row,
+                          &(struct fa_attempt_end){.what = "timeout",
+                                                   .by_engine = true,
+                                                   .actor = FAINA_ACTOR_SYSTEM,
+                                                   .worker = row->worker,
+                                                   .error = error_json(unit, "timeout", message)},
+                          err);
+}
+
 /* The lease has expired: the attempt fails. */
 static enum faina_code expire_lease(struct fa_unit *unit, struct fa_row *row,
                                     struct faina_error *err)
@@ -46,6 +63,8 @@ static enum faina_code expire_lease(struct fa_unit *unit, struct fa_row *row,
     const char *message = fa_arena_printf(&unit->arena, "worker %s did not renew its lease",
                                           worker ? worker : "(none)");
 
+    if (row->deadline_us != 0 && row->deadline_us <= unit->now_us)
+        return time_out(unit, row, err);
     unit->lost_count++;
     return fa_end_attempt(
         unit, row,
@@ -164,6 +183,72 @@ static enum faina_code run_due(struct fa_unit *unit, int64_t key, struct faina_e
     return by_status[row->status] ? by_status[row->status](unit, row, err) : FAINA_OK;
 }
 
+/* Timers ------------------------------------------------------------------------------------- */
+
+struct timers {
+    struct fa_arena *arena;
+    struct timer {
+        int64_t task, at_us, kind;
+    } * items;
+    size_t count, size;
+};
+
+static void sink_timer(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct timers *timers = ctx;
+
+    (void)n;
+    timers->items = fa_arena_grow(timers->arena, timers->items, timers->count, &timers->size,
+                                  sizeof(*timers->items));
+    timers->items[timers->count++] = (struct timer){c[0].i, c[1].i, c[2].i};
+}
+
+/* A task that was not started by its time ends. A changed time has a timer of its own. */
+static enum faina_code expire_start(struct fa_unit *unit, struct fa_row *row,
+                                    const struct timer *timer, struct faina_error *err)
+{
+    bool is_waiting = row->status == FAINA_PENDING || row->status == FAINA_BLOCKED;
+    int64_t count = 0;
+
+    if (!is_waiting || row->attempts > 0 || row->start_by_us != timer->at_us)
+        return FAINA_OK;
+    fa_unit_note(unit, row, "expired", FAINA_ACTOR_SYSTEM, NULL, NULL);
+    return fa_cancel_tree(unit, row, FAINA_ACTOR_SYSTEM, "Expired", &count, err);
+}
+
+static enum faina_code run_timer(struct fa_unit *unit, const struct timer *timer,
+                                 struct faina_error *err)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code;
+
+    if (!fa_chore_takes_int(unit, FA_ASIDE_TASK, timer->task))
+        return FAINA_OK;
+    code = fa_unit_get(unit, timer->task, true, &row, err);
+    if (code == FAINA_OK && timer->kind == FA_TIMER_START_BY)
+        code = expire_start(unit, row, timer, err);
+    if (code == FAINA_TASK_NOT_FOUND ||
+        (code == FAINA_INTERNAL && !unit->source.db->has_failed &&
+         fa_aside_has_task(unit->source.aside, timer->task, unit->now_us)))
+        code = FAINA_OK;
+    if (code == FAINA_OK)
+        fa_unit_link(unit, FA_UNLINK_TIMER, timer->at_us, timer->task, timer->kind);
+    return code;
+}
+
+static enum faina_code run_timers(struct fa_unit *unit, int64_t limit, struct faina_error *err)
+{
+    struct timers due = {.arena = &unit->arena};
+    struct fa_value params[3] = {fa_value_int(unit->now_us), fa_value_int(limit),
+                                 fa_value_int(unit->now_us)};
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_TIMER_DUE, params, 3, sink_timer, &due, err);
+
+    for (size_t i = 0; code == FAINA_OK && i < due.count; i++)
+        code = run_timer(unit, &due.items[i], err);
+    return code;
+}
+
 static enum faina_code next_of(struct fa_unit *unit, enum fa_sql sql, int64_t *next_us,
                                struct faina_error *err)
 {
@@ -209,6 +294,8 @@ enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next
             code = run_due(unit, found.keys[k], err);
     }
     if (code == FAINA_OK)
+        code = run_timers(unit, limit, err);
+    if (code == FAINA_OK)
         code = fa_crons_fire(unit, limit, err);
     if (code == FAINA_OK)
         code = fa_unit_flush(unit, err);
@@ -219,6 +306,8 @@ enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next
         code = next_of(unit, FA_SQL_PARKED_NEXT, next_us, err);
     if (code == FAINA_OK)
         code = next_of(unit, FA_SQL_HELD_NEXT, next_us, err);
+    if (code == FAINA_OK)
+        code = next_of(unit, FA_SQL_TIMER_NEXT, next_us, err);
     if (code == FAINA_OK)
         code = next_of(unit, FA_SQL_CRON_NEXT, next_us, err);
     if (code == FAINA_OK && fa_chore_takes(unit, FA_ASIDE_CHORE, "workers"))

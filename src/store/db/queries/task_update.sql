@@ -1,0 +1,5 @@
+-- Changes what a submit has set: name, rank, attempts, time, time-out. Primary key.
+-- @changes
+UPDATE task
+SET name = ?2, rank = ?3, max_attempts = ?4, run_at_us = ?5, timeout_ms = ?6, start_by_us = ?7
+WHERE id = ?1
