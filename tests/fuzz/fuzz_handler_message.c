@@ -35,6 +35,7 @@ static void check_outcome(const struct fa_outcome *outcome)
             check(fa_check_submit(&outcome->subtasks[i], OUTPUT_MAX, &err) == FAINA_OK);
         break;
     case FA_OUTCOME_BACKGROUND:
+    case FA_OUTCOME_SNOOZE:
         check(outcome->timeout_ms >= 0);
         break;
     case FA_OUTCOME_FAIL:
