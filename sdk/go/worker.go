@@ -260,6 +260,26 @@ func HandleError[Input any](w *Worker, taskType string, handler func(ctx context
 	w.onError[strings.ToLower(taskType)] = wrap(handler)
 }
 
+// RunInline runs the handler of a type once, in this goroutine and without a server, and returns what it returns. What the
+// handler reports is dropped. For tests.
+func (w *Worker) RunInline(ctx context.Context, taskType string, input any) (any, error) {
+	handler, has := w.handlers[strings.ToLower(taskType)]
+	if !has {
+		return nil, fmt.Errorf("%q has no handler", taskType)
+	}
+	encoded, err := json.Marshal(input)
+	if err != nil {
+		return nil, err
+	}
+	task := &Task{ID: "00000000-0000-7000-8000-000000000000", Type: taskType, Namespace: "default", Input: encoded,
+		Attempts: 1, Fence: 1, Phase: "start", Status: "running"}
+	silent := &Worker{client: w.client, logf: w.logf, queued: make(chan struct{}, 1), logged: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	attempt := &Attempt{Task: task, worker: silent, cancel: cancel, ctx: ctx}
+	return handler(context.WithValue(ctx, attemptKey{}, attempt), task)
+}
+
 // Run works until ctx ends, SIGTERM or Ctrl-C, and then drains.
 func (w *Worker) Run(ctx context.Context) error {
 	ctx, restore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)

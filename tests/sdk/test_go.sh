@@ -8,6 +8,7 @@ cd "$root/sdk/go"
 unformatted=$(gofmt -l . "$root/tests/sdk/play_go")
 [ -z "$unformatted" ] || { echo "gofmt: $unformatted"; exit 1; }
 go vet ./...
+go test .
 cd "$root/tests/sdk/play_go"
 go build -o "${TMPDIR:-/tmp}/play" .
 exec "${TMPDIR:-/tmp}/play" "$root"/sdk/scenarios/*.json
