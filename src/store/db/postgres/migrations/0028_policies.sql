@@ -20,5 +20,5 @@ CREATE TABLE IF NOT EXISTS timer (
 SELECT revoke_public();
 
 INSERT INTO schema_migrations (id, description, executed_at)
-VALUES ('0027_policies', 'How long an attempt may run, and when a task must have started.', now())
+VALUES ('0028_policies', 'How long an attempt may run, and when a task must have started.', now())
 ON CONFLICT (id) DO NOTHING;
