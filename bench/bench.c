@@ -38,6 +38,8 @@ static const struct fa_bench_part parts[] = {
      fa_bench_life},
     {"life-1000", "the same in batches of 1,000", EVERY, fa_bench_life},
     {"life-key", "the same with a random key on each task", ONE_WRITER, fa_bench_life},
+    {"life-rate", "the same with a resource with a rate, and with a plain limit", ONE_WRITER,
+     fa_bench_life},
     {"claim", "the latency of a claim of 100, with much else stored", EVERY, fa_bench_claim},
     {"lanes", "a claim of one task among ten types, and among very many", EVERY, fa_bench_lanes},
     {"match", "match expressions against reading an event's bytes", ONE_WRITER, fa_bench_match},

@@ -10,6 +10,7 @@
 #include "bench/bench_driver.h"
 #include "bench/bench_fill_postgres.h"
 #include "cli/text.h"
+#include "model/limits.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -29,15 +30,17 @@
 /* Sizes of --quick are divided by this. */
 #define QUICK_DIVISOR 100
 
-enum set { FEW_WAIT, MANY_WAIT, THROTTLED, ENDED, HUGE_WAIT, SET_COUNT };
+enum set { FEW_WAIT, MANY_WAIT, THROTTLED, RATED, ENDED, HUGE_WAIT, SET_COUNT };
 
 /* The first is what the others are compared with. */
 static const struct {
     int64_t waiting, throttled, ended;
+    bool by_rate; /* the throttled tasks' resource has no token; else it is at its limit */
 } sets[SET_COUNT] = {
     [FEW_WAIT] = {.waiting = FEW},
     [MANY_WAIT] = {.waiting = 1000000},
     [THROTTLED] = {.waiting = FEW, .throttled = 1000000},
+    [RATED] = {.waiting = FEW, .throttled = 1000000, .by_rate = true},
     [ENDED] = {.waiting = FEW, .ended = 1000000},
     [HUGE_WAIT] = {.waiting = 10000000},
 };
@@ -111,8 +114,8 @@ static enum faina_code end_many(const struct fa_bench *bench, struct claim_set *
     return code;
 }
 
-/* A resource with a limit of one, which a task holds, and tasks that need it: with a higher
- * priority, and older, than all tasks after them. */
+/* A resource with a limit of one, which a task holds, or with a rate whose token a task took; and
+ * tasks that need it: with a higher priority, and older, than all tasks after them. */
 static enum faina_code throttle_many(const struct fa_bench *bench, struct claim_set *set,
                                      int64_t count, struct faina_error *err)
 {
@@ -128,6 +131,10 @@ static enum faina_code throttle_many(const struct fa_bench *bench, struct claim_
 
     if (count == 0)
         return FAINA_OK;
+    if (sets[set->kind].by_rate) {
+        op.resource.max_concurrency = -1;
+        op.resource.rate = (struct faina_rate){1, FA_RATE_PER_MS_MAX, 1};
+    }
     code = fa_service_run_one(set->service, &op, err);
     if (code == FAINA_OK)
         code = submit_many(bench, set, &like, count, err);
@@ -251,7 +258,8 @@ static void row_init(const struct fa_bench *bench, struct fa_bench_latency *row,
     fa_text_count(row->waiting, waiting);
     fa_text_count(row->throttled + row->ended, others);
     if (row->throttled > 0)
-        snprintf(row->name, sizeof row->name, "%s waiting behind %s throttled", waiting, others);
+        snprintf(row->name, sizeof row->name, "%s waiting behind %s %s", waiting, others,
+                 sets[kind].by_rate ? "without a token" : "throttled");
     else if (row->ended > 0)
         snprintf(row->name, sizeof row->name, "%s waiting beside %s ended", waiting, others);
     else

@@ -6,13 +6,17 @@
 #include "bench/bench_threads.h"
 #include "bench/bench_driver.h"
 
+#include "model/limits.h"
+
 #include <assert.h>
 #include <stdlib.h>
+
+#define RESOURCE "shared"
 
 struct fa_bench_engine {
     struct fa_service *service;
     size_t batch, share; /* of one caller, in tasks */
-    bool has_key;
+    bool has_key, has_resource;
     struct fa_bench_driver *drivers; /* one for each caller */
     size_t caller_count;
     struct fa_bench_threads *threads;
@@ -26,7 +30,9 @@ static size_t at_most(size_t value, size_t max)
 static enum faina_code submit_share(const struct fa_bench_engine *engine,
                                     struct fa_bench_driver *driver, struct faina_error *err)
 {
-    static const struct faina_submit like = {.type = FA_BENCH_TYPE};
+    static const char *const resource = RESOURCE;
+    const struct faina_submit like = {
+        .type = FA_BENCH_TYPE, .resources = &resource, .resource_count = engine->has_resource};
     enum faina_code code = FAINA_OK;
 
     for (size_t done = 0; code == FAINA_OK && done < engine->share; done += engine->batch)
@@ -92,6 +98,7 @@ struct fa_bench_engine *fa_bench_engine_create(struct fa_service *service,
     engine->share = (size_t)(speed->tasks / speed->callers);
     engine->batch = at_most((size_t)speed->batch, engine->share);
     engine->has_key = speed->has_key;
+    engine->has_resource = speed->limit != FA_BENCH_NO_RESOURCE;
     engine->caller_count = (size_t)speed->callers;
     engine->drivers = fa_alloc_zero(engine->caller_count, sizeof *engine->drivers);
     for (size_t i = 0; i < engine->caller_count; i++)
@@ -101,6 +108,24 @@ struct fa_bench_engine *fa_bench_engine_create(struct fa_service *service,
     return engine;
 }
 
+static enum faina_code set_limit(struct fa_service *service, enum fa_bench_limit limit,
+                                 struct faina_error *err)
+{
+    struct fa_arena arena = {0};
+    struct fa_op op = {.kind = FA_OP_RESOURCE_SET,
+                       .resource = {.name = RESOURCE, .max_concurrency = FA_CONCURRENCY_MAX},
+                       .arena = &arena};
+    enum faina_code code;
+
+    if (limit == FA_BENCH_RATE) {
+        op.resource.max_concurrency = -1;
+        op.resource.rate = (struct faina_rate){FA_RATE_COUNT_MAX, 1, FA_RATE_BURST_MAX};
+    }
+    code = fa_service_run_one(service, &op, err);
+    fa_arena_finish(&arena);
+    return code;
+}
+
 enum faina_code fa_bench_engine_open(struct fa_bench_engine **out, const struct fa_bench *bench,
                                      const char *location, const char *name,
                                      const struct fa_bench_speed *speed, struct faina_error *err)
@@ -108,6 +133,8 @@ enum faina_code fa_bench_engine_open(struct fa_bench_engine **out, const struct 
     struct fa_service *service;
     enum faina_code code = fa_bench_service_open(&service, bench, location, name, err);
 
+    if (code == FAINA_OK && speed->limit != FA_BENCH_NO_RESOURCE)
+        code = set_limit(service, speed->limit, err);
     if (code == FAINA_OK)
         *out = fa_bench_engine_create(service, bench, speed);
     return code;

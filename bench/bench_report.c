@@ -190,6 +190,8 @@ static void print_machine(const struct fa_bench_report *report, FILE *out)
 
 static void print_speeds(const struct fa_bench_report *report, FILE *out)
 {
+    static const char *const limits[] = {"", ", a limit", ", a rate"};
+
     if (report->speed_count == 0)
         return;
     fprintf(out, "\n%-30s %7s %6s %10s %10s %10s %11s\n", "Tasks per second", "callers", "batch",
@@ -200,8 +202,8 @@ static void print_speeds(const struct fa_bench_report *report, FILE *out)
 
         if (i > 0 && strcmp(speed->part, report->speeds[i - 1].part) != 0)
             fputc('\n', out);
-        snprintf(name, sizeof name, "%s%s", subject_name(report, speed->subject),
-                 speed->has_key ? ", keys" : "");
+        snprintf(name, sizeof name, "%s%s%s", subject_name(report, speed->subject),
+                 speed->has_key ? ", keys" : "", limits[speed->limit]);
         fprintf(out, "%-30s %7d %6d %10s %10s %10s %11s\n", name, speed->callers, speed->batch,
                 rate_text(&speed->rates[FA_BENCH_SUBMIT], text[0]),
                 rate_text(&speed->rates[FA_BENCH_CLAIM], text[1]),
@@ -371,6 +373,8 @@ static void write_speed(struct fa_json_writer *w, const struct fa_bench_speed *s
     fa_json_set_int(w, "callers", speed->callers);
     fa_json_set_int(w, "batch", speed->batch);
     fa_json_set_bool(w, "keys", speed->has_key);
+    if (speed->limit != FA_BENCH_NO_RESOURCE)
+        fa_json_set_str(w, "limit", speed->limit == FA_BENCH_RATE ? "rate" : "concurrency");
     fa_json_set_int(w, "tasks", speed->tasks);
     for (size_t i = 0; i <= FA_BENCH_STEPS; i++) {
         fa_json_key(w, names[i]);

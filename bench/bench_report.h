@@ -35,6 +35,9 @@ struct fa_bench_rounds {
     size_t count;
 };
 
+/* What the resource of all tasks has. Neither a limit nor a rate is ever reached. */
+enum fa_bench_limit { FA_BENCH_NO_RESOURCE, FA_BENCH_CONCURRENCY, FA_BENCH_RATE };
+
 /* The rates of one subject, in tasks per second. */
 struct fa_bench_speed {
     const char *part;
@@ -42,6 +45,7 @@ struct fa_bench_speed {
     int callers, batch;
     bool has_key;
     int64_t tasks; /* in each round */
+    enum fa_bench_limit limit;
     struct fa_bench_rounds rates[FA_BENCH_STEPS + 1];
 };
 

@@ -21,6 +21,7 @@ RAW = [(subject, 1, batch, False) for batch in (1, 100, 1000) for subject in ("r
 RAW += [("raw-own", 1, 1000, True)]
 ENGINE = [("engine", callers, batch, False) for callers in (1, 8, 64) for batch in (1, 100, 1000)]
 ENGINE += [("engine", 1, 1000, True), ("engine", 1, 1000, False)]  # without keys again, beside them
+ENGINE += 2 * [("engine", 1, 1000, False)]  # with a limit, and with a rate
 ENGINE += [("engine-posted", 64, 1, False)]
 SERVER_ROWS = [("engine", 4, 100, False), ("engine-http", 4, 100, False)]
 
@@ -31,8 +32,10 @@ TARGETS = [
     ("submit, claim and complete by 1,000: engine / raw minimal table", "at least", 0.35),
     ("submit, claim and complete by 1,000: engine / raw on our schema", "at least", 0.8),
     ("random keys / without keys", "at least", 0.5),
+    ("a resource with a rate that never runs out / with a plain limit", "at least", 0.9),
     ("claim of 100: 10,000 waiting", "at most", 1.3),
     ("claim of 100: 200 waiting behind 10,000 throttled", "at most", 1.3),
+    ("claim of 100: 200 waiting behind 10,000 without a token", "at most", 1.3),
     ("claim of 100: 200 waiting beside 10,000 ended", "at most", 1.3),
     ("five expressions on a 300-byte event / scanning its bytes once", "at most", 3),
     ("emit, 10 of 1,000 triggers match / its tasks as a batch", "at least", 0.5),
@@ -71,6 +74,7 @@ POSTGRES_TARGETS = [
     ("64 callers, one submit at a time / raw inserts by 32 clients", "at least", 2),
     ("claim of 100: 10,000 waiting", "at most", 1.3),
     ("claim of 100: 200 waiting behind 10,000 throttled", "at most", 1.3),
+    ("claim of 100: 200 waiting behind 10,000 without a token", "at most", 1.3),
     ("claim of 100: 200 waiting beside 50,000 ended", "at most", 1.3),
     ("emit, 10 of 1,000 triggers match / its tasks as a batch", "at least", 0.5),
     ("emit, triggers of five forms / its tasks as a batch", "at least", 0.5),
@@ -126,9 +130,9 @@ def check_ratio(ratio):
 
 
 def check_claims(table, report, ended):
-    claims, lanes = report["claims"][:4], report["claims"][4:]
+    claims, lanes = report["claims"][:5], report["claims"][5:]
     assert [(c["waiting"], c["throttled"], c["ended"]) for c in claims] == [
-        (200, 0, 0), (10000, 0, 0), (200, 10000, 0), (200, 0, ended)]
+        (200, 0, 0), (10000, 0, 0), (200, 10000, 0), (200, 10000, 0), (200, 0, ended)]
     assert [(c["name"], c["samples"]) for c in lanes] == LANES, lanes
     for claim in report["claims"]:
         assert 0 < claim["medianUs"] <= claim["p99Us"], claim
@@ -181,7 +185,7 @@ def test_bench__a_ratio_is_made_of_its_two_rows(folder):
 def test_bench__memory_has_no_raw_parts(folder):
     table, report = quick(folder, "--url", "memory:", "--rounds", "1")
     assert sorted(rows(report)) == sorted(ENGINE), rows(report)
-    assert report["memory"] is None and len(report["claims"]) == 4 + len(LANES)
+    assert report["memory"] is None and len(report["claims"]) == 5 + len(LANES)
     assert "raw" not in table, table
 
 
