@@ -119,7 +119,8 @@ static const struct fa_flag watch_flags[] = {
 static const struct fa_flag page_flags[] = {F_LIMIT, F_CURSOR, F_END};
 static const struct fa_flag limit_flags[] = {F_LIMIT, F_END};
 static const struct fa_flag logs_flags[] = {
-    {"attempt", 0, "N", "only the log of this attempt"}, F_END,
+    {"attempt", 0, "N", "only the log of this attempt"},
+    {"follow", 'f', NULL, "print more as it is written, until the attempt ends"}, F_END,
 };
 
 static const struct fa_flag graph_flags[] = {
@@ -406,7 +407,8 @@ const struct fa_verb fa_verbs[] = {
      1, 1, fa_verb_events, limit_flags},
     {"logs", FA_GROUP_TASKS, "ID", "print the stderr output of a task's handler",
      "The last 64 KiB of each attempt, oldest first. Attempts are numbered from the first one on, "
-     "even if retry has reset their count. Tasks of workers over HTTP have no log.",
+     "even if retry has reset their count. The log of an attempt that runs is stored every second; "
+     "with --follow it is printed as it grows.",
      "faina logs " ID_EXAMPLE "\n"
      "faina logs " ID_EXAMPLE " --attempt 2 | grep -i error", 1, 1, fa_verb_logs, logs_flags},
     {"result", FA_GROUP_TASKS, "ID", "print the output of a completed task",

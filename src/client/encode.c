@@ -110,6 +110,23 @@ static void query_page(const struct fa_op *op, struct fa_call *call)
     add_param(call, "cursor", op->page.cursor);
 }
 
+static void query_log(const struct fa_op *op, struct fa_call *call)
+{
+    add_param(call, "format", "json");
+    add_int_param(call, "attempt", op->log.attempt);
+}
+
+static void body_log(const struct fa_op *op, struct fa_json_writer *w)
+{
+    const struct fa_log_body body = {.worker_id = op->by.worker_id,
+                                     .fence = op->by.fence,
+                                     .has_fence = op->by.fence != 0,
+                                     .text = op->log.text,
+                                     .is_over = op->log.is_over};
+
+    fa_shape_put(w, &fa_body_log, &body);
+}
+
 static void query_graph(const struct fa_op *op, struct fa_call *call)
 {
     add_int_param(call, "depth", op->graph.depth);
@@ -492,6 +509,7 @@ static const struct request_format request_formats[FA_OP_COUNT] = {
     [FA_OP_RELEASE] = ACT(release, never),
     [FA_OP_SNOOZE] = ACT(snooze, never),
     [FA_OP_NOTE] = ACT(note, never),
+    [FA_OP_LOG_ADD] = {"POST", TASK "/log", NULL, NULL, body_log, never},
     [FA_OP_AMEND] = ACT(amend, never),
     [FA_OP_UPDATE] = {"PATCH", TASK, NULL, NULL, body_update, never},
     [FA_OP_CANCEL] = ACT(cancel, always),
@@ -526,6 +544,7 @@ static const struct request_format request_formats[FA_OP_COUNT] = {
     [FA_OP_CHILDREN] = READ(TASK "/children", NULL, query_page),
     [FA_OP_EVENTS] = READ(TASK "/events", NULL, query_limit),
     [FA_OP_EXPLAIN] = READ(TASK "/explain", NULL, NULL),
+    [FA_OP_LOG] = READ(TASK "/log", NULL, query_log),
     [FA_OP_GRAPH] = READ(TASK "/graph", NULL, query_graph),
     [FA_OP_FOLLOW] = READ("/log", NULL, query_page),
     [FA_OP_RESOURCE_LIST] = READ("/resources/{}", "/resources", NULL),

@@ -39,6 +39,9 @@
 #define FA_LIST_LIMIT_MAX 1000
 #define FA_LIST_METADATA_MAX 16 /* conditions on metadata in one filter */
 #define FA_STREAM_IDS_MAX 200
+#define FA_LOG_SIZE_MAX (64 * 1024) /* of an attempt: its end is kept */
+#define FA_LOG_LINE_MAX (16 * 1024) /* of a line that is sent over HTTP: its beginning is kept */
+#define FA_LOG_PART_SIZE 4096       /* smaller parts of a log are stored together */
 #define FA_GRAPH_NODES_MAX 200
 #define FA_GRAPH_DEPTH_DEFAULT 3
 #define FA_GRAPH_DEPTH_MAX 20

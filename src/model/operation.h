@@ -32,6 +32,7 @@ struct fa_workflow;
     X(PROGRESS, "progress", true)                                                                  \
     X(HEARTBEAT, "heartbeat", true)                                                                \
     X(NOTE, "note", true)                                                                          \
+    X(LOG_ADD, "log", true)                                                                        \
     X(AMEND, "amend", true)                                                                        \
     X(COMPLETE, "complete", true)                                                                  \
     X(FAIL, "fail", true)                                                                          \
@@ -71,6 +72,7 @@ struct fa_workflow;
     X(EVENTS, "events", false)                                                                     \
     X(EXPLAIN, "explain", false)                                                                   \
     X(GRAPH, "graph", false)                                                                       \
+    X(LOG, "read log", false)                                                                      \
     X(FOLLOW, "follow", false)                                                                     \
     X(RESOURCE_LIST, "resource list", false)                                                       \
     X(TEAM_LIST, "team list", false)                                                               \
@@ -278,6 +280,17 @@ struct fa_graph {
     bool truncated; /* there are more tasks, edges or attempts */
 };
 
+/* The log of an attempt: the last FA_LOG_SIZE_MAX bytes of it. */
+struct fa_attempt_log {
+    int64_t attempt; /* 0: there has been none yet */
+    const char *worker_id;
+    int64_t claimed_us;
+    bool is_open; /* the attempt has not ended */
+    const char *text;
+    int64_t end; /* how many bytes the whole log has so far; -1: not known */
+    bool is_cut; /* there was more before */
+};
+
 /* The namespaces that are in use: they have types, workflows or schedules. */
 struct fa_namespaces {
     size_t count;
@@ -431,13 +444,19 @@ struct fa_op {
             const char *cursor;
         } join; /* JOIN_LIST */
         struct {
+            const char *text; /* LOG_ADD: whole lines, or parts of them */
+            bool is_over;     /* LOG_ADD: forget the parts: the note of the attempt has the log */
+            int64_t attempt;  /* LOG: its number; 0: the last one */
+        } log;
+        struct {
             int depth; /* 0: FA_GRAPH_DEPTH_DEFAULT */
         } graph;       /* GRAPH */
         struct {
             int limit;
             const char *cursor;
-            bool ends; /* CHILDREN: id, name, type, status, output and error are enough */
-        } page;        /* CHILDREN, EVENTS (limit), FOLLOW (cursor NULL: gives the place of now) */
+            bool parts; /* EVENTS: also the parts of logs */
+            bool ends;  /* CHILDREN: id, name, type, status, output and error are enough */
+        } page;         /* CHILDREN, EVENTS (limit), FOLLOW (cursor NULL: gives the place of now) */
     };
     /* RESOURCE_LIST, TEAM_LIST, WORKER_LIST, TOKEN_LIST, CRON_LIST, WORKFLOW_LIST,
      * NAMESPACE_LIST, EVENTS (there, the limit is that of `page`): see next_cursor. */
@@ -457,6 +476,7 @@ struct fa_op {
         struct faina_events *events;
         struct faina_explanation *explanation;
         struct fa_graph *graph_answer;
+        struct fa_attempt_log *log_answer;
         struct faina_resources *resources;
         struct faina_team *team_answer; /* TEAM_PUT */
         struct faina_teams *teams;

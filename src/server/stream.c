@@ -35,7 +35,9 @@
 #define DROPPED_US_MAX 10000000        /* R3, otherwise */
 #define QUIET_US_MAX 15000000          /* without an event, after which the position is sent */
 #define COUNTS_MAX 1000                /* types and statuses of one interval */
-#define POLL_US 100000                 /* how often to read the log without a notification */
+#define FEED_US 200000                 /* how often a stream of text is fed ... */
+#define FEEDS_AT_ONCE 64
+#define POLL_US 100000 /* how often to read the log without a notification */
 
 /* Text that streams share. */
 struct block {
@@ -58,7 +60,10 @@ struct kind {
 struct fa_stream {
     struct fa_streams *streams;
     struct fa_stream *next;
-    struct kind *kind;
+    struct kind *kind;    /* NULL: it has `feed` instead */
+    fa_stream_feed *feed; /* a stream of text */
+    void *feed_ctx;
+    int64_t fed_us; /* monotonic; when it was last called */
     struct fa_stream_client client;
     char position[FA_CURSOR_SIZE_MAX + 1];
     /* The blocks to be sent: a ring buffer. */
@@ -202,7 +207,8 @@ static void finish(struct fa_stream *stream, const char *last)
 {
     if (stream->is_over)
         return;
-    add_text(stream, last);
+    if (stream->kind)
+        add_text(stream, last);
     stream->is_over = true;
     stream->over_us = fa_clock_mono_us();
     wake(stream);
@@ -356,11 +362,11 @@ static size_t gather(struct fa_streams *streams)
 
     pthread_mutex_lock(&streams->mutex);
     for (struct fa_stream *stream = streams->first; stream; stream = stream->next) {
-        if (now_us - stream->sent_us > QUIET_US_MAX && stream->waiting == 0 && !stream->is_over &&
-            !stream->is_closed)
+        if (stream->kind && now_us - stream->sent_us > QUIET_US_MAX && stream->waiting == 0 &&
+            !stream->is_over && !stream->is_closed)
             send_position(stream);
         cut_if_stalled(stream, now_us);
-        if (!can_read(stream, now_us))
+        if (!stream->kind || !can_read(stream, now_us))
             continue;
         if (stream->kind->filter.aggregate_us != 0)
             send_counts(stream, now_us);
@@ -558,7 +564,9 @@ static void leave_kind(struct fa_streams *streams, struct kind *kind)
 
 static void free_stream(struct fa_stream *stream)
 {
-    leave_kind(stream->streams, stream->kind);
+    if (stream->kind)
+        leave_kind(stream->streams, stream->kind);
+    free(stream->feed_ctx);
     while (stream->queue_count > 0)
         pop(stream);
     fa_arena_finish(&stream->count_arena);
@@ -608,6 +616,44 @@ static bool run_round(struct fa_streams *streams)
     return has_more || done < count;
 }
 
+/* Only this thread frees streams, so they stay while the mutex is not held. */
+static void feed_one(struct fa_stream *stream)
+{
+    struct fa_streams *streams = stream->streams;
+    struct block *block = block_create();
+    bool goes_on = stream->feed(stream->feed_ctx, &block->text);
+
+    pthread_mutex_lock(&streams->mutex);
+    if (block->text.len > 0 && !stream->is_over && !stream->is_closed) {
+        add(stream, block);
+        wake(stream);
+    } else {
+        block_free(block);
+    }
+    if (!goes_on)
+        finish(stream, "");
+    pthread_mutex_unlock(&streams->mutex);
+}
+
+/* The streams of text, a bounded number at once. */
+static void feed_texts(struct fa_streams *streams)
+{
+    struct fa_stream *due[FEEDS_AT_ONCE];
+    int64_t now_us = fa_clock_mono_us();
+    size_t count = 0;
+
+    pthread_mutex_lock(&streams->mutex);
+    for (struct fa_stream *s = streams->first; s && count < FEEDS_AT_ONCE; s = s->next) {
+        if (s->kind || now_us - s->fed_us < FEED_US || !can_read(s, now_us))
+            continue;
+        s->fed_us = now_us;
+        due[count++] = s;
+    }
+    pthread_mutex_unlock(&streams->mutex);
+    for (size_t i = 0; i < count; i++)
+        feed_one(due[i]);
+}
+
 static void notify(struct fa_streams *streams)
 {
     if (atomic_exchange(&streams->has_event, true))
@@ -643,6 +689,8 @@ static void *run(void *ctx)
         free_closed(streams);
         has_any = streams->first != NULL;
         pthread_mutex_unlock(&streams->mutex);
+        if (has_any)
+            feed_texts(streams);
         if (!has_any || !run_round(streams))
             wait_for_event(streams, has_any);
     }
@@ -753,6 +801,29 @@ struct fa_stream *fa_stream_open(struct fa_streams *streams, const struct fa_str
     pthread_mutex_lock(&streams->mutex);
     add_text(stream, "retry: 1000\n\n");
     stream->kind = join_kind(streams, filter);
+    if (streams->is_ending)
+        finish(stream, "");
+    stream->next = streams->first;
+    streams->first = stream;
+    atomic_fetch_add(&streams->count, 1);
+    pthread_mutex_unlock(&streams->mutex);
+    notify(streams);
+    return stream;
+}
+
+struct fa_stream *fa_stream_open_text(struct fa_streams *streams, fa_stream_feed *feed,
+                                      void *feed_ctx, const struct fa_stream_client *client,
+                                      const struct fa_stream_calls *calls, void *ctx)
+{
+    struct fa_stream *stream = fa_alloc_zero(1, sizeof(*stream));
+
+    stream->streams = streams;
+    stream->client = *client;
+    stream->calls = *calls;
+    stream->ctx = ctx;
+    stream->feed = feed;
+    stream->feed_ctx = feed_ctx;
+    pthread_mutex_lock(&streams->mutex);
     if (streams->is_ending)
         finish(stream, "");
     stream->next = streams->first;

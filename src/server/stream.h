@@ -76,6 +76,12 @@ struct fa_stream_calls {
 struct fa_stream *fa_stream_open(struct fa_streams *streams, const struct fa_stream_filter *filter,
                                  const struct fa_stream_client *client, const char *position,
                                  const struct fa_stream_calls *calls, void *ctx);
+/* Opens a stream of text. The thread calls `feed` a few times a second: it adds what is to be sent,
+ * and false ends the stream. `ctx` is freed with it. */
+typedef bool fa_stream_feed(void *ctx, struct fa_buf *out);
+struct fa_stream *fa_stream_open_text(struct fa_streams *streams, fa_stream_feed *feed,
+                                      void *feed_ctx, const struct fa_stream_client *client,
+                                      const struct fa_stream_calls *calls, void *ctx);
 /* Takes up to `size` bytes. 0: none now, and `sleep` was called with the lock held, so that `wake`
  * can only come after it. -1: the end. */
 ssize_t fa_stream_take(struct fa_stream *stream, char *to, size_t size);

@@ -42,6 +42,7 @@ enum where {
     X(PROGRESS, WORK, 0, OF_TASK, READ | WORK)                                                     \
     X(HEARTBEAT, WORK, 0, OF_TASK, READ | WORK)                                                    \
     X(NOTE, WORK, 0, OF_TASK, READ | WORK)                                                         \
+    X(LOG_ADD, WORK, 0, OF_TASK, READ | WORK)                                                      \
     X(AMEND, WORK, 0, OF_TASK, READ | WORK)                                                        \
     X(COMPLETE, WORK, 0, OF_TASK, READ | WORK)                                                     \
     X(FAIL, WORK, 0, OF_TASK, READ | WORK)                                                         \
@@ -80,6 +81,7 @@ enum where {
     X(EVENTS, VIEW, 0, OF_TASK, READ)                                                              \
     X(EXPLAIN, VIEW, 0, OF_TASK, READ)                                                             \
     X(GRAPH, VIEW, 0, OF_TASK, READ)                                                               \
+    X(LOG, READ, 0, OF_TASK, READ)                                                                 \
     X(FOLLOW, VIEW, 0, NOWHERE, READ)                                                              \
     X(RESOURCE_LIST, VIEW, 0, NOWHERE, READ)                                                       \
     X(TEAM_LIST, VIEW, 0, NAMED, READ)                                                             \

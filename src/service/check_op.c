@@ -4,6 +4,7 @@
 #include "service/check_op.h"
 
 #include "json/json.h"
+#include "model/attempts.h"
 #include "model/check.h"
 #include "model/failure_group.h"
 #include "model/history.h"
@@ -166,6 +167,9 @@ static enum faina_code check_note(const struct fa_op *op, struct faina_error *er
     enum faina_code code =
         fa_check_name(op->note.what, FA_NAME_SIZE_MAX, "what", FAINA_INVALID_REQUEST, err);
 
+    if (code == FAINA_OK && strcmp(op->note.what, FA_LOG_PART) == 0)
+        code = fa_error_field(err, FAINA_INVALID_REQUEST, "event",
+                              "the event %s is the engine's own: use /tasks/{id}/log", FA_LOG_PART);
     if (code == FAINA_OK)
         code =
             fa_check_json(op->note.detail, FA_NOTE_SIZE_MAX, "detail", FAINA_INVALID_REQUEST, err);
@@ -346,7 +350,8 @@ static enum faina_code check_change(size_t input_max, const struct fa_op *op,
                                     struct faina_error *err)
 {
     bool needs_worker = op->kind == FA_OP_CLAIM || op->kind == FA_OP_HEARTBEAT ||
-                        op->kind == FA_OP_NOTE || op->kind == FA_OP_AMEND;
+                        op->kind == FA_OP_NOTE || op->kind == FA_OP_AMEND ||
+                        op->kind == FA_OP_LOG_ADD;
     enum faina_code code = check_task(op, needs_worker, err);
 
     if (code != FAINA_OK)
@@ -365,6 +370,10 @@ static enum faina_code check_change(size_t input_max, const struct fa_op *op,
         return fa_check_duration(op->snooze_ms, "for", err);
     if (op->kind == FA_OP_NOTE)
         return check_note(op, err);
+    if (op->kind == FA_OP_LOG_ADD)
+        return op->log.text ? fa_check_text(op->log.text, FA_LOG_SIZE_MAX, "lines",
+                                            FAINA_INVALID_REQUEST, err)
+                            : FAINA_OK;
     if (op->kind == FA_OP_AMEND)
         return check_amend(op, err);
     assert(op->kind == FA_OP_CLAIM || op->kind == FA_OP_START || op->kind == FA_OP_HEARTBEAT);
@@ -557,6 +566,7 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *defa
     case FA_OP_PROGRESS:
     case FA_OP_HEARTBEAT:
     case FA_OP_NOTE:
+    case FA_OP_LOG_ADD:
     case FA_OP_AMEND:
     case FA_OP_COMPLETE:
     case FA_OP_FAIL:
@@ -576,6 +586,8 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *defa
     case FA_OP_DELETE:
     case FA_OP_GET:
     case FA_OP_EXPLAIN:
+        return check_task(op, false, err);
+    case FA_OP_LOG:
         return check_task(op, false, err);
     case FA_OP_GRAPH:
         return check_graph(op, err);

@@ -44,6 +44,7 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_PROGRESS] = fa_do_progress,
     [FA_OP_HEARTBEAT] = fa_do_heartbeat,
     [FA_OP_NOTE] = fa_do_note,
+    [FA_OP_LOG_ADD] = fa_do_log_add,
     [FA_OP_AMEND] = fa_do_amend,
     [FA_OP_COMPLETE] = fa_do_complete,
     [FA_OP_FAIL] = fa_do_fail,

@@ -297,6 +297,22 @@ static const struct fa_shape reason_shape = {
         FA_ROW("until", TIME, struct faina_reason, until_us, .doc = "When it ends, if known")),
 };
 
+#define LOGGED(json_name, kind, member, ...)                                                       \
+    FA_ROW(json_name, kind, struct fa_attempt_log, member, __VA_ARGS__)
+
+const struct fa_shape fa_shape_attempt_log = {
+    .name = "AttemptLog",
+    .what = "log",
+    .fields = FA_FIELDS(
+        LOGGED("attempt", INT64, attempt, .doc = "Its number; 0: there has been none yet"),
+        LOGGED("workerId", TEXT, worker_id, .doc = "Its worker"),
+        LOGGED("claimedAt", TIME, claimed_us, .doc = "When it began"),
+        LOGGED("open", BOOL, is_open, .doc = "It has not ended"),
+        LOGGED("text", TEXT, text, .flags = REQUIRED, .doc = "The last 64 KiB"),
+        LOGGED("end", INT64, end, .doc = "The bytes of the whole log so far; -1: not known"),
+        LOGGED("cut", BOOL, is_cut, .doc = "There was more before")),
+};
+
 #define ATTEMPT(json_name, kind, member, ...)                                                      \
     FA_ROW(json_name, kind, struct fa_graph_attempt, member, __VA_ARGS__)
 

@@ -147,6 +147,17 @@ struct fa_session_body {
 };
 extern const struct fa_shape fa_body_session;
 
+/* POST /tasks/{id}/log */
+struct fa_log_body {
+    const char *worker_id;
+    int64_t fence;
+    bool has_fence;
+    struct fa_texts lines;
+    const char *text; /* instead of lines */
+    bool is_over;
+};
+extern const struct fa_shape fa_body_log;
+
 /* POST /workflows:backtest */
 struct fa_backtest_body {
     const char *definition; /* JSON: an object, or a text as YAML or JSON */

@@ -660,6 +660,21 @@ REQUEST(session, "Login",
     FA_ROW("token", TEXT, struct fa_session_body, token, .flags = FA_FIELD_REQUIRED,
            .doc = "The secret of a token"));
 
+#define LOGGED(json_name, kind, member, ...)                                                       \
+    FA_ROW(json_name, kind, struct fa_log_body, member, __VA_ARGS__)
+
+REQUEST(log, "LogLines",
+    LOGGED("workerId", TEXT, worker_id, .flags = FA_FIELD_REQUIRED,
+           .doc = "The worker that holds the task"),
+    LOGGED("fence", INT64, fence, .flags = FA_FIELD_HAS, .max = INT64_MAX,
+           .count = offsetof(struct fa_log_body, has_fence),
+           .doc = "The fence of its claim"),
+    FA_ROW_TEXTS("lines", struct fa_log_body, lines.items, lines.count,
+                 .doc = "Lines; of one longer than 16 KiB the beginning is kept"),
+    LOGGED("text", TEXT, text, .doc = "Any text, instead of lines, up to 64 KiB"),
+    LOGGED("over", BOOL, is_over,
+           .doc = "Forget what was sent so far: the attempt's note has the log"));
+
 REQUEST(backtest, "BacktestBody",
     FA_ROW("definition", JSON, struct fa_backtest_body, definition, .flags = FA_FIELD_REQUIRED,
            .doc = "The definition of a workflow: an object, or its text as YAML"),

@@ -103,6 +103,9 @@ struct fa_job {
     atomic_int stop;
     struct faina_report report; /* the newest that is not sent; its texts are malloc'ed */
     int64_t report_us;          /* when it may be sent */
+    struct fa_buf log;          /* of the attempt, not sent yet */
+    int64_t log_us, log_min_us; /* when it is sent at the latest, and at the earliest */
+    bool has_sent_log;          /* parts of it are stored */
     int64_t lease_us;           /* when the lease ends, by the monotonic clock */
     int64_t timeout_us;         /* when the attempt has timed out; INT64_MAX: never */
     int64_t queued_us;          /* when it was queued for a slot */
@@ -119,6 +122,9 @@ void fa_job_end_early(struct fa_job *job, const struct fa_outcome *outcome);
 void fa_job_free_slot(struct fa_job *job);
 /* Progress, state, metadata; sent to the engine at intervals. Copies. */
 void fa_job_report(struct fa_job *job, const struct faina_report *report);
+/* A part of the attempt's log, sent to the engine at intervals while the attempt runs. Its end is
+ * in the outcome's note. Copies. */
+void fa_job_log(struct fa_job *job, const char *ptr, size_t len);
 /* Keeps the job's memory, also after its end. */
 void fa_job_ref(struct fa_job *job);
 void fa_job_unref(struct fa_job *job);

@@ -77,9 +77,9 @@ def test_why_there_is_none(cli):
         equal(shown.out, "")
         contains(shown.err, why)
     cli("claim", mine, "-w", "me")
-    contains(cli("logs", mine).err, "it is stored when the attempt has ended")
+    contains(cli("logs", mine).err, "has written nothing so far")
     cli("complete", mine, "-w", "me")
-    contains(cli("logs", mine).err, "not workers over HTTP or verbs used by hand")
+    contains(cli("logs", mine).err, "workers that send lines to")
     equal(cli("logs", mine, "-o", "json").json(), {"items": []})
     cli("logs", MISSING, code=3)
 

@@ -174,6 +174,11 @@ def batch(_, ns):
     return "/tasks:batch", {"tasks": [{"type": ns + ".t", "namespace": ns}]}
 
 
+def log_of(world, ns):
+    task, worker = world.held(ns)
+    return f"/tasks/{task}/log", {"workerId": worker if ns == MINE else "w", "lines": ["x"]}
+
+
 def backtest(_, ns):
     return f"/workflows:backtest?namespace={ns}", {"definition": workflow("w", ns)}
 
@@ -212,6 +217,8 @@ ROUTES = {
     "GET /tasks/{id}/result": (READ, of("ended", "/tasks/{}/result"), 200, NO_TASK),
     "GET /tasks/{id}/children": (LOOK, of("task", "/tasks/{}/children"), 200, NO_TASK),
     "GET /tasks/{id}/explain": (LOOK, of("task", "/tasks/{}/explain"), 200, NO_TASK),
+    "POST /tasks/{id}/log": (WORK, log_of, 204, NO_TASK),
+    "GET /tasks/{id}/log": (READ, of("task", "/tasks/{}/log"), 200, NO_TASK),
     "GET /tasks/{id}/graph": (LOOK, of("task", "/tasks/{}/graph"), 200, NO_TASK),
     "GET /tasks/{id}/wait": (LOOK, of("ended", "/tasks/{}/wait?timeout=0"), 200, NO_TASK),
     "PATCH /tasks/{id}/status": (WORK, of("task", "/tasks/{}/status", {"status": "failed"}), 200, NO_TASK),

@@ -126,7 +126,7 @@ def prepare(server, method, path):
         server.act(task, "start", workerId="me")
         server.act(task, "complete", workerId="me", output={"sent": True})
     elif path.endswith((":complete", ":fail", ":progress", ":heartbeat", ":block", ":background",
-                        ":note", ":amend", ":snooze",
+                        ":note", ":amend", "/log", ":snooze",
                         "/outcomes", "/heartbeats")):
         server.act(task, "start", workerId="me")
     elif path.endswith(":release"):

@@ -1,115 +1,30 @@
 /*
  * verb_logs.c - `faina logs`: the stderr output of handlers.
  *
- * A worker stores the log of an attempt in the event "attempt". That event doesn't contain the
- * attempt's number, so the events are read from the first one on: each claim begins an attempt,
- * unless the task only resumes after its subtasks. A released claim doesn't count.
+ * When an attempt has ended, its worker stores the log in the event "attempt". Before that, and if
+ * the worker was killed, the parts that were stored so far are read.
  */
 #include "cli/verbs.h"
 
 #include "cli/text.h"
+#include "model/attempts.h"
 #include "model/limits.h"
-#include "model/states.h"
 #include "model/times.h"
 
-/* The time in which a worker held the task, from the claim on. */
-struct hold {
-    int64_t number; /* of the attempt; that of the previous hold when it resumed the task */
-    bool is_counted;
-    const char *worker;
-    const char *end;                 /* the event that ended it; NULL: the task is still held */
-    const struct faina_event *event; /* "attempt"; NULL: there is no log */
-};
+#include <time.h>
 
-struct history {
-    struct hold *holds;
-    size_t count;
-    int64_t attempts; /* how many were counted */
-    bool is_held;     /* the last hold hasn't ended */
-    bool is_resumed;  /* the next hold is no new attempt */
-};
+#define PARTS_MAX 100 /* attempts without a note whose log is read */
 
-static void begin_hold(struct history *history, const struct faina_event *event)
-{
-    struct hold *hold = &history->holds[history->count++];
-
-    hold->is_counted = !history->is_resumed;
-    history->attempts += hold->is_counted;
-    hold->number = history->attempts;
-    hold->worker = event->worker_id;
-    history->is_held = true;
-    history->is_resumed = false;
-}
-
-static void end_hold(struct history *history, const struct faina_event *event)
-{
-    struct hold *hold = &history->holds[history->count - 1];
-
-    hold->end = event->what;
-    history->is_held = false;
-    if (strcmp(event->what, "released") != 0)
-        return;
-    history->is_resumed = !hold->is_counted;
-    history->attempts -= hold->is_counted;
-}
-
-/* The log is stored when its process has ended. Another worker may hold the task by then. */
-static void add_log(struct history *history, const struct faina_event *event)
-{
-    /* It was valid when it was stored, but the file may be damaged. */
-    if (!event->detail || fa_json_check(fa_str(event->detail), FA_JSON_DEPTH_MAX + 1, "detail",
-                                        FAINA_INTERNAL, NULL) != FAINA_OK)
-        return;
-    for (size_t i = history->count; i > 0; i--) {
-        struct hold *hold = &history->holds[i - 1];
-
-        if (hold->event == NULL && hold->worker && event->worker_id &&
-            strcmp(hold->worker, event->worker_id) == 0) {
-            hold->event = event;
-            return;
-        }
-    }
-    /* The claim's event was removed. */
-    history->holds[history->count++] =
-        (struct hold){.number = history->attempts, .end = "", .event = event};
-}
+/* ------------------------------------------------------------------------------------------
+ * Printing
+ */
 
 static bool is_word(const char *text, const char *word)
 {
     return strcmp(text, word) == 0;
 }
 
-/* Reads the events, which are sorted newest first. */
-static void read_history(struct fa_arena *arena, const struct faina_events *events,
-                         int64_t attempts_made, struct history *history)
-{
-    *history =
-        (struct history){.holds = fa_arena_zero(arena, events->count + 1, sizeof(*history->holds))};
-    for (size_t i = events->count; i > 0; i--) {
-        const struct faina_event *event = &events->items[i - 1];
-
-        if (is_word(event->what, "attempt"))
-            add_log(history, event);
-        else if (is_word(event->what, "claimed") ||
-                 (is_word(event->what, "started") && !history->is_held))
-            begin_hold(history, event);
-        else if (history->is_held && !fa_status_is_held(event->status))
-            end_hold(history, event);
-        if (is_word(event->what, "unblocked"))
-            history->is_resumed = history->count > 0;
-    }
-    /* Events of the first attempts were removed. */
-    for (size_t i = 0; i < history->count && history->attempts < attempts_made; i++)
-        history->holds[i].number += attempts_made - history->attempts;
-    if (history->attempts < attempts_made)
-        history->attempts = attempts_made;
-}
-
-/* ------------------------------------------------------------------------------------------
- * Printing
- */
-
-static const char *end_of(const struct hold *hold)
+static const char *end_of(const struct fa_hold *hold)
 {
     if (!hold->end)
         return "still running";
@@ -121,7 +36,7 @@ static const char *end_of(const struct hold *hold)
 }
 
 /* "attempt 1, failed, exit code 1, 2030-01-31T12:00:00.000000Z" */
-static const char *heading_of(struct fa_arena *arena, const struct hold *hold)
+static const char *heading_of(struct fa_arena *arena, const struct fa_hold *hold)
 {
     struct fa_json detail = fa_json_value(fa_str(hold->event->detail)), number;
     const char *text = fa_arena_printf(arena, "attempt %lld", (long long)hold->number);
@@ -157,12 +72,12 @@ static void print_clean(struct fa_cli *cli, const char *log)
     fa_arena_finish(&scratch);
 }
 
-static const char *log_of(struct fa_arena *arena, const struct hold *hold)
+static const char *log_of(struct fa_arena *arena, const struct fa_hold *hold)
 {
     return fa_json_member_text(fa_json_value(fa_str(hold->event->detail)), "log", arena);
 }
 
-static void print_log(struct fa_cli *cli, const struct hold *hold, bool is_last)
+static void print_log(struct fa_cli *cli, const struct fa_hold *hold, bool is_last)
 {
     const char *log = log_of(&cli->arena, hold);
     struct fa_json cut;
@@ -183,7 +98,7 @@ static void print_log(struct fa_cli *cli, const struct hold *hold, bool is_last)
                 (long long)hold->number);
 }
 
-static void put_item(struct fa_json_writer *w, struct fa_arena *arena, const struct hold *hold)
+static void put_item(struct fa_json_writer *w, struct fa_arena *arena, const struct fa_hold *hold)
 {
     static const char *const members[] = {"exitCode",    "signal", "seconds", "cpuSeconds",
                                           "memoryBytes", "log",    "logIsCut"};
@@ -202,22 +117,22 @@ static void put_item(struct fa_json_writer *w, struct fa_arena *arena, const str
 }
 
 /* Prints why there is no log. */
-static void explain_no_log(struct fa_cli *cli, const struct history *history,
-                           const struct hold *holds, size_t count, size_t logged)
+static void explain_no_log(struct fa_cli *cli, const struct fa_attempts *history,
+                           const struct fa_hold *holds, size_t count, size_t logged)
 {
     if (history->attempts == 0)
         fa_cli_note(cli, "No log: there has been no attempt yet.");
     else if (logged > 0)
         fa_cli_note(cli, "No log: the handler wrote nothing to stderr.");
     else if (count > 0 && !holds[count - 1].end)
-        fa_cli_note(cli, "No log yet: it is stored when the attempt has ended.");
+        fa_cli_note(cli, "No log yet: the attempt runs, and has written nothing so far.");
     else
-        fa_cli_note(cli, "No log: only handlers of \"faina worker\" and \"faina serve\" have one, "
-                         "not workers over HTTP or verbs used by hand.");
+        fa_cli_note(cli, "No log: handlers of \"faina worker\" and \"faina serve\" have one, and "
+                         "workers that send lines to /tasks/{id}/log.");
 }
 
 /* The holds of attempt number `wanted` (0: all). */
-static size_t pick(const struct history *history, int64_t wanted, struct hold *out)
+static size_t pick(const struct fa_attempts *history, int64_t wanted, struct fa_hold *out)
 {
     size_t count = 0;
 
@@ -227,7 +142,7 @@ static size_t pick(const struct history *history, int64_t wanted, struct hold *o
     return count;
 }
 
-static void print_text(struct fa_cli *cli, const struct history *history, struct hold *holds,
+static void print_text(struct fa_cli *cli, const struct fa_attempts *history, struct fa_hold *holds,
                        size_t count, bool has_headings)
 {
     size_t logged = 0, written = 0, left;
@@ -255,7 +170,7 @@ static void print_text(struct fa_cli *cli, const struct history *history, struct
     }
 }
 
-static void print_json(struct fa_cli *cli, const struct hold *holds, size_t count)
+static void print_json(struct fa_cli *cli, const struct fa_hold *holds, size_t count)
 {
     struct fa_out_list list;
 
@@ -266,24 +181,85 @@ static void print_json(struct fa_cli *cli, const struct hold *holds, size_t coun
     fa_out_list_end(&list);
 }
 
+/* The log of an attempt that runs, or whose worker was killed, in the form of a note. */
+static void read_parts(struct fa_cli *cli, const char *id, struct fa_hold *hold)
+{
+    struct fa_op op = {.kind = FA_OP_LOG, .id = id, .arena = &cli->arena};
+    struct faina_event *event;
+    struct fa_json_writer w;
+    struct fa_buf detail;
+
+    op.log.attempt = hold->number;
+    fa_service_run(cli->service, &op, 1);
+    if (op.code != FAINA_OK || op.log_answer->text[0] == '\0')
+        return;
+    fa_buf_init(&detail, SIZE_MAX / 2);
+    fa_json_writer_init(&w, &detail, 0);
+    fa_json_begin_object(&w);
+    fa_json_set_str(&w, "log", op.log_answer->text);
+    fa_json_set_bool(&w, "logIsCut", op.log_answer->is_cut);
+    fa_json_end_object(&w);
+    event = fa_arena_zero(&cli->arena, 1, sizeof(*event));
+    event->at_us = hold->claimed_us;
+    event->worker_id = hold->worker;
+    event->detail = fa_arena_copy(&cli->arena, detail.ptr, detail.len);
+    hold->event = event;
+    fa_buf_finish(&detail);
+}
+
+#define FOLLOW_INTERVAL_US 250000
+
+/* Prints the log of an attempt as it grows, until the attempt has ended. */
+static int follow(struct fa_cli *cli, int64_t attempt)
+{
+    struct fa_log_place place = {0};
+    int code = FA_EXIT_OK;
+    bool is_open = true;
+
+    while (code == FA_EXIT_OK && is_open && !fa_out_is_broken(cli)) {
+        struct fa_arena arena = {0};
+        struct fa_op op = {.kind = FA_OP_LOG, .id = cli->args[0], .arena = &arena};
+
+        op.log.attempt = attempt;
+        code = fa_cli_run(cli, &op);
+        if (code == FA_EXIT_OK) {
+            const char *rest = fa_log_rest(&place, op.log_answer);
+
+            attempt = op.log_answer->attempt;
+            is_open = op.log_answer->is_open;
+            if (cli->out_is_tty)
+                print_clean(cli, rest);
+            else
+                fa_outf(cli, "%s", rest);
+            fflush(stdout);
+        }
+        fa_arena_finish(&arena);
+        if (code == FA_EXIT_OK && is_open)
+            nanosleep(&(struct timespec){.tv_nsec = FOLLOW_INTERVAL_US * 1000L}, NULL);
+    }
+    return code;
+}
+
 int fa_verb_logs(struct fa_cli *cli)
 {
     struct fa_op get = {.kind = FA_OP_GET, .id = cli->args[0]};
     struct fa_op op = {.kind = FA_OP_EVENTS, .id = cli->args[0]};
-    struct history history;
-    struct hold *holds;
+    struct fa_attempts history;
+    struct fa_hold *holds;
     int64_t wanted = 0;
     size_t count;
     int code = fa_flag_int(cli, "attempt", 1, INT64_MAX, &wanted);
 
     op.page.limit = FA_LIST_LIMIT_MAX;
+    if (code == FA_EXIT_OK && fa_flag_is_given(cli, "follow"))
+        return follow(cli, wanted);
     if (code == FA_EXIT_OK)
         code = fa_cli_run(cli, &get);
     if (code == FA_EXIT_OK)
         code = fa_cli_run(cli, &op);
     if (code != FA_EXIT_OK)
         return code;
-    read_history(&cli->arena, op.events, get.task->attempts, &history);
+    fa_attempts_read(&cli->arena, op.events, get.task->attempts, &history);
     if (wanted > history.attempts) {
         struct faina_error err;
 
@@ -297,6 +273,9 @@ int fa_verb_logs(struct fa_cli *cli)
     }
     holds = fa_arena_zero(&cli->arena, history.count + 1, sizeof(*holds));
     count = pick(&history, wanted, holds);
+    for (size_t i = count > PARTS_MAX ? count - PARTS_MAX : 0; i < count; i++)
+        if (!holds[i].event && (!holds[i].end || holds[i].end[0]))
+            read_parts(cli, op.id, &holds[i]);
     if (fa_cli_wants_json(cli))
         print_json(cli, holds, count);
     else

@@ -199,6 +199,8 @@ void fa_response_workflow_version(struct fa_request *req,
 void fa_respond_task(struct fa_request *req, int status, const struct faina_task *task);
 /* A stream of events, which the response owns. */
 void fa_respond_stream(struct fa_request *req, struct fa_stream *stream);
+/* A text that goes on, which the response owns. */
+void fa_respond_text_stream(struct fa_request *req, struct fa_stream *stream);
 /* The file of req->file_fd. */
 void fa_respond_file(struct fa_request *req, int64_t size);
 void fa_respond_empty(struct fa_request *req, int status);

@@ -197,6 +197,12 @@ void fa_respond_stream(struct fa_request *req, struct fa_stream *stream)
     answer(req, 200, "text/event-stream");
 }
 
+void fa_respond_text_stream(struct fa_request *req, struct fa_stream *stream)
+{
+    req->stream = stream;
+    answer(req, 200, "text/plain; charset=utf-8");
+}
+
 void fa_respond_file(struct fa_request *req, int64_t size)
 {
     assert(req->has_file);

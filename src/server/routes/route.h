@@ -79,6 +79,9 @@ fa_handler fa_handle_event_why, fa_handle_backtest;
 fa_handler fa_handle_log, fa_handle_healthz, fa_handle_readyz, fa_handle_metrics, fa_handle_openapi,
     fa_handle_info;
 
+/* ---- route_log.c ---- */
+fa_handler fa_handle_log_post, fa_handle_log_get;
+
 /* ---- route_session.c ---- */
 fa_handler fa_handle_session_post, fa_handle_session_get, fa_handle_session_delete,
     fa_handle_namespaces;

@@ -101,6 +101,20 @@ const struct fa_route fa_routes[] = {
      fa_handle_explain, 0, NULL, NULL, NULL, &fa_shape_explanation, 200,
      "Explain why a task is not running", NULL,
      "curl $URL" FA_API "/tasks/$ID/explain"},
+    {"POST", TASK "/log", FA_OP_LOG_ADD,
+     fa_handle_log_post, FA_ROUTE_LARGE, NULL, NULL, &fa_body_log, NULL, 204,
+     "Add lines to the log of an attempt",
+     "By the worker that holds the task. The last 64 KiB of an attempt are kept, and of a longer "
+     "line its first 16 KiB.",
+     "curl $URL" FA_API "/tasks/$ID/log" JSON "'{\"workerId\":\"me\",\"lines\":[\"connecting\"]}'"},
+    {"GET", TASK "/log", FA_OP_LOG,
+     fa_handle_log_get, 0, NULL, "attempt follow format", NULL, &fa_reply_text, 200,
+     "Read the log of an attempt, as text",
+     "Of the last attempt, or of number `attempt`, counted from 1. What the handler has written to "
+     "stderr, and lines that workers over HTTP have sent, also while the attempt runs. With "
+     "`follow=true` the answer goes on until the attempt ends. `format=json` tells the number, the "
+     "worker, and whether the attempt has ended.",
+     "curl $URL" FA_API "/tasks/$ID/log"},
     {"GET", TASK "/graph", FA_OP_GRAPH,
      fa_handle_graph, 0, NULL, "depth", NULL, &fa_shape_graph, 200,
      "Read the tasks that are connected with a task",

@@ -1,6 +1,7 @@
 /* lookup.c - reading: one task, its events, teams and counts. */
 #include "store/read/lookup.h"
 
+#include "model/attempts.h"
 #include "model/limits.h"
 #include "model/states.h"
 #include "model/task_rules.h"
@@ -113,6 +114,7 @@ struct event_list {
     int64_t last_us; /* the last row that was read */
     const char *last_what;
     bool is_damaged; /* a damaged event was left out */
+    bool has_parts;  /* parts of logs are listed, too */
 };
 
 /* Its id; and as its state the words of its status, when it has none of its own. */
@@ -175,6 +177,13 @@ static void add_own(struct event_list *list, int64_t than_us)
     }
 }
 
+/* Parts of logs are read by the operation LOG only. */
+static bool is_hidden(const struct event_list *list, const struct fa_value *what)
+{
+    return !list->has_parts && what->kind == FA_TEXT &&
+           fa_bytes_equal(what->text, fa_str(FA_LOG_PART));
+}
+
 static void sink_event(void *ctx, size_t n, const struct fa_value *c)
 {
     struct event_list *list = ctx;
@@ -188,7 +197,7 @@ static void sink_event(void *ctx, size_t n, const struct fa_value *c)
     list->last_us = at_us;
     list->last_what = fa_value_dup(&c[1], list->arena);
     add_own(list, at_us);
-    if (is_before_page(list, at_us))
+    if (is_before_page(list, at_us) || is_hidden(list, &c[1]))
         return;
     if (!fa_read_event(c, list->task, list->arena, &event))
         list->is_damaged = true;
@@ -301,6 +310,7 @@ static enum faina_code list_events(struct fa_source *source, struct fa_op *op)
         return code;
     if (!op->part.is_asked)
         list.pager.size_max = SIZE_MAX;
+    list.has_parts = op->page.parts;
     skip = list.skip;
     list.task = row.id.key;
     list.own_count = fa_read_own_events(&row, op->arena, list.own);
@@ -482,6 +492,8 @@ enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t n
         return code;
     if (op->kind == FA_OP_EXPLAIN)
         return fa_read_explain(source, op, now_us);
+    if (op->kind == FA_OP_LOG)
+        return fa_read_log(source, op, now_us);
     if (op->kind == FA_OP_GRAPH)
         return fa_read_graph(source, op, now_us);
     if (op->kind == FA_OP_WORKER_LIST)

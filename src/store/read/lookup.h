@@ -19,6 +19,7 @@ enum faina_code fa_read_list(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_queue(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_children(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_explain(struct fa_source *source, struct fa_op *op, int64_t now_us);
+enum faina_code fa_read_log(struct fa_source *source, struct fa_op *op, int64_t now_us);
 enum faina_code fa_read_graph(struct fa_source *source, struct fa_op *op, int64_t now_us);
 enum faina_code fa_read_workflows(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_emitted(struct fa_source *source, struct fa_op *op);

@@ -516,17 +516,23 @@ void fa_unit_log_event(struct fa_unit *unit, const struct fa_row *row, const cha
     log_event(unit, row, what, status, at_us, row->worker, false);
 }
 
-/* Stores an event with this time, and adds it to the event log. */
-static void add_event(struct fa_unit *unit, const struct fa_row *row, int64_t at_us, bool is_note,
-                      struct fa_unit_event event)
+static void store_event(struct fa_unit *unit, const struct fa_row *row, int64_t at_us,
+                        struct fa_unit_event event)
 {
-    log_event(unit, row, event.what, row->status, at_us, event.worker, is_note);
     event.task = row->id.key;
     event.at_us = at_us;
     event.status = row->status;
     event.worker = fa_unit_text(unit, event.worker);
     event.detail = fa_unit_text(unit, event.detail);
     note(unit, &event);
+}
+
+/* Stores an event with this time, and adds it to the event log. */
+static void add_event(struct fa_unit *unit, const struct fa_row *row, int64_t at_us, bool is_note,
+                      struct fa_unit_event event)
+{
+    log_event(unit, row, event.what, row->status, at_us, event.worker, is_note);
+    store_event(unit, row, at_us, event);
 }
 
 void fa_unit_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
@@ -544,6 +550,15 @@ void fa_unit_note(struct fa_unit *unit, struct fa_row *row, const char *what,
     row->noted_us = next_time(unit, row);
     add_event(
         unit, row, row->noted_us, true,
+        (struct fa_unit_event){.what = what, .actor = actor, .worker = worker, .detail = detail});
+}
+
+void fa_unit_note_unlogged(struct fa_unit *unit, struct fa_row *row, const char *what,
+                           enum faina_actor actor, const char *worker, const char *detail)
+{
+    row->noted_us = next_time(unit, row);
+    store_event(
+        unit, row, row->noted_us,
         (struct fa_unit_event){.what = what, .actor = actor, .worker = worker, .detail = detail});
 }
 

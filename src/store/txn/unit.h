@@ -262,6 +262,10 @@ void fa_unit_store_implicit_events(struct fa_unit *unit, struct fa_row *row);
 void fa_unit_note(struct fa_unit *unit, struct fa_row *row, const char *what,
                   enum faina_actor actor, const char *worker, const char *detail);
 
+/* The same without a line in the event log. */
+void fa_unit_note_unlogged(struct fa_unit *unit, struct fa_row *row, const char *what,
+                           enum faina_actor actor, const char *worker, const char *detail);
+
 /* Updates the tasks that wait for this one, after it has ended (is_end) or was reopened after a bad
  * end: corrects their counts, and unblocks those that wait for nothing more. */
 FA_MUST_CHECK enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, bool is_end,

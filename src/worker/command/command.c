@@ -73,6 +73,7 @@ static void take_output(struct child *child, const char *ptr, size_t len)
 static void take_log(struct child *child, const char *ptr, size_t len)
 {
     child->log_is_cut |= fa_note_log_add(&child->log_text, ptr, len);
+    fa_job_log(child->job, ptr, len);
 }
 
 static void end_line(struct child *child)

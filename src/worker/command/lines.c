@@ -307,8 +307,10 @@ static void take_log(struct lines_process *process, const char *ptr, size_t len)
 {
     fa_note_log_add(&process->last_log, ptr, len);
     for (struct attempt *attempt = process->attempts; attempt; attempt = attempt->next)
-        if (attempt->is_sent)
+        if (attempt->is_sent) {
             fa_note_log_add(&attempt->log, ptr, len);
+            fa_job_log(attempt->job, ptr, len);
+        }
 }
 
 static void read_watch(struct lines_process *process, struct fa_watch *watch, int reads,

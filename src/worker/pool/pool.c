@@ -7,6 +7,7 @@
 #include "worker/pool/pool.h"
 
 #include "base/clock.h"
+#include "worker/attempt_note.h"
 #include "base/random.h"
 #include "base/utf8.h"
 #include "json/merge.h"
@@ -57,6 +58,7 @@ void fa_pool_unref(struct fa_job *job)
         return;
     assert(job->state == FA_JOB_GONE && !job->is_dirty);
     fa_pool_free_report(&job->report);
+    fa_buf_finish(&job->log);
     fa_pool_handler_unref(job->handler);
     fa_arena_finish(&job->arena);
     fa_pool_claimed_unref(job->claimed);
@@ -306,6 +308,29 @@ void fa_job_report(struct fa_job *job, const struct faina_report *report)
     add_patch(&job->report.metadata, report->metadata);
     job->has_report = true;
     fa_pool_dirty(job);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+void fa_job_log(struct fa_job *job, const char *ptr, size_t len)
+{
+    struct fa_pool *pool = job->pool;
+    size_t before;
+
+    pthread_mutex_lock(&pool->mutex);
+    if (job->state == FA_JOB_RUNNING && !pool->has_no_logs && len > 0) {
+        before = job->log.len;
+        if (job->log.max == 0)
+            fa_buf_init(&job->log, FA_NOTE_LOG_MAX);
+        if (len > FA_NOTE_LOG_KEPT) {
+            ptr += len - FA_NOTE_LOG_KEPT;
+            len = FA_NOTE_LOG_KEPT;
+        }
+        fa_note_log_add(&job->log, ptr, len);
+        if (before == 0)
+            job->log_us = fa_clock_mono_us() + FA_POOL_LOG_US;
+        if (before == 0 || (before < FA_LOG_PART_SIZE && job->log.len >= FA_LOG_PART_SIZE))
+            fa_pool_dirty(job);
+    }
     pthread_mutex_unlock(&pool->mutex);
 }
 

@@ -12,6 +12,8 @@
 
 #define FA_POOL_BUCKETS 1024
 #define FA_POOL_QUEUE_US 500000   /* a task that waits this long for a slot is released */
+#define FA_POOL_LOG_US 1000000    /* how long the log of a running attempt is kept unsent */
+#define FA_POOL_LOG_MIN_US 200000 /* between two parts of it, however large it is */
 #define FA_POOL_EXPECT_US 1000000 /* after running this long, a task's end is subscribed to */
 
 enum fa_job_state {
@@ -71,6 +73,7 @@ struct fa_pool {
     bool is_changed;                    /* types or services: send a heartbeat at once */
     bool has_ended_tasks;               /* a held task may have ended: send a heartbeat at once */
     bool has_no_amend;                  /* the engine doesn't support it */
+    bool has_no_logs;                   /* ... nor logs of attempts that run */
     bool is_registered, has_no_workers; /* the heartbeat thread's own */
 
     int64_t end_us;       /* when the last attempt ended; 0: none has */

@@ -8,12 +8,14 @@
 
 #include "base/clock.h"
 #include "json/merge.h"
+#include "model/limits.h"
+#include "worker/attempt_note.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #define OPS_MAX 2048
-#define OPS_PER_JOB 5
+#define OPS_PER_JOB 7
 #define PAUSE_MIN_US 50000
 #define PAUSE_MAX_US 2000000
 #define REPORT_INTERVAL_US 200000 /* a handler that reports each percent must not fill the disk */
@@ -124,6 +126,53 @@ static bool add_note(struct sender *s, struct fa_job *job)
     return true;
 }
 
+static bool has_log(const struct fa_job *job)
+{
+    return job->log.len > 0 && !job->pool->has_no_logs;
+}
+
+static int64_t log_due_us(const struct fa_job *job)
+{
+    return job->log.len >= FA_LOG_PART_SIZE ? job->log_min_us : job->log_us;
+}
+
+/* All but the beginning of a character whose rest is still to come. */
+static size_t whole_characters(const struct fa_buf *log)
+{
+    size_t len = log->len;
+
+    for (size_t back = 1; back <= 3 && back <= len; back++) {
+        unsigned char c = (unsigned char)log->ptr[len - back];
+
+        if ((c & 0xC0) == 0x80)
+            continue;
+        if ((c >= 0xC0 && back < 2) || (c >= 0xE0 && back < 3) || (c >= 0xF0 && back < 4))
+            return len - back;
+        break;
+    }
+    return len;
+}
+
+static void add_log(struct sender *s, struct fa_job *job)
+{
+    size_t len = whole_characters(&job->log), skip = 0;
+    const char *text;
+
+    if (len == 0)
+        len = job->log.len;
+    text = fa_note_text(&s->arena, job->log.ptr, len);
+    while (strlen(text + skip) > FA_LOG_SIZE_MAX)
+        skip += strlen(text + skip) - FA_LOG_SIZE_MAX;
+    while (((unsigned char)text[skip] & 0xC0) == 0x80)
+        skip++;
+    add_op(s, job, FA_OP_LOG_ADD)->log.text = text + skip;
+    memmove(job->log.ptr, job->log.ptr + len, job->log.len - len);
+    job->log.len -= len;
+    job->log_min_us = fa_clock_mono_us() + FA_POOL_LOG_MIN_US;
+    job->log_us = fa_clock_mono_us() + FA_POOL_LOG_US;
+    job->has_sent_log = true;
+}
+
 static void drop_abandoned(struct fa_job *job)
 {
     job->pool->stats.lost++;
@@ -145,12 +194,17 @@ static bool add_job(struct sender *s, struct fa_job *job, int64_t now_us, int64_
     }
     if (job->has_report && (has_ended || job->report_us <= now_us))
         add_report(s, job);
+    if (!has_ended && has_log(job) && log_due_us(job) <= now_us)
+        add_log(s, job);
     if (!has_ended) {
         if (job->has_report && job->report_us < *next_us)
             *next_us = job->report_us;
-        return !job->has_report;
+        if (has_log(job) && log_due_us(job) < *next_us)
+            *next_us = log_due_us(job);
+        return !job->has_report && !has_log(job);
     }
-    add_note(s, job);
+    if (add_note(s, job) && job->has_sent_log)
+        add_op(s, job, FA_OP_LOG_ADD)->log.is_over = true;
     add_end(s, job);
     s->entries[s->count - 1].is_last = true;
     return true;
@@ -306,7 +360,8 @@ static void requeue(struct fa_job *job, struct entry *entry, enum fa_op_kind kin
 {
     struct faina_report *newer = &job->report, *report = &entry->report;
 
-    if (job->state == FA_JOB_GONE || kind == FA_OP_NOTE)
+    /* A part of a log that can't be sent is dropped: the note has the whole log. */
+    if (job->state == FA_JOB_GONE || kind == FA_OP_NOTE || kind == FA_OP_LOG_ADD)
         return;
     job->needs_start |= kind == FA_OP_START;
     job->needs_amend |= kind == FA_OP_AMEND;
@@ -334,6 +389,8 @@ static bool take_result(struct fa_job *job, struct entry *entry, const struct fa
     }
     if (op->kind == FA_OP_AMEND && op->code == FAINA_NOT_SUPPORTED)
         give_up_amending(job->pool, job);
+    else if (op->kind == FA_OP_LOG_ADD && op->code == FAINA_NOT_SUPPORTED)
+        job->pool->has_no_logs = true; /* they are stored when the attempts have ended */
     else if (fa_pool_is_loss(op->code) && op->kind != FA_OP_NOTE)
         *is_stopped = fa_pool_mark_stop(
             job, op->code == FAINA_INVALID_TRANSITION ? FA_STOP_CANCELLED : FA_STOP_LOST);
