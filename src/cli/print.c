@@ -182,6 +182,19 @@ static const char *retry_of(struct fa_arena *arena, const struct faina_task *tas
                            own.factor, max);
 }
 
+/* How long the waits between all attempts of a task that waits can take; NULL: no limit. */
+static const char *retries_of(struct fa_arena *arena, const struct faina_task *task)
+{
+    int64_t total_ms = fa_backoff_total_ms(task->retry, task->max_attempts);
+    char total[FA_TIME_SIZE];
+
+    if (total_ms <= 0 || total_ms > FA_DURATION_MS_MAX || task->attempts == 0 ||
+        fa_status_is_ended(task->status))
+        return NULL;
+    fa_duration_format(total_ms * 1000, total);
+    return fa_arena_printf(arena, "the waits between all attempts take up to %s", total);
+}
+
 static void print_record(struct fa_cli *cli, const struct faina_task *task)
 {
     struct fa_arena *arena = &cli->arena;
@@ -205,6 +218,7 @@ static void print_record(struct fa_cli *cli, const struct faina_task *task)
                                          (long long)task->max_attempts)
                        : fa_arena_printf(arena, "%lld, no limit", (long long)task->attempts));
     fa_record_line(cli, "retry", FA_PLAIN, retry_of(arena, task));
+    fa_record_line(cli, "retries", FA_PLAIN, retries_of(arena, task));
     fa_record_line(cli, "key", FA_PLAIN, task->idempotency_key);
     fa_record_line(cli, "keyScope", FA_PLAIN, task->key_scope);
     fa_record_line(cli, "inputHash", FA_PLAIN, task->input_hash);

@@ -60,6 +60,30 @@ static void put_retry(struct fa_json_writer *w, const void *from)
     fa_shape_put(w, &fa_shape_retry, &policy);
 }
 
+/* Null: without a limit, or too long to be a duration. */
+static void put_retry_window(struct fa_json_writer *w, const void *from)
+{
+    const struct faina_task *task = from;
+    int64_t total_ms = fa_backoff_total_ms(task->retry, task->max_attempts);
+
+    if (task->max_attempts == 0 || total_ms > FA_DURATION_MS_MAX)
+        fa_json_put_null(w);
+    else
+        fa_wire_put_duration(w, total_ms);
+}
+
+/* It follows from the other members. */
+static enum faina_code skip_retry_window(const struct fa_field *field, struct fa_json value,
+                                         struct fa_arena *arena, void *out, struct faina_error *err)
+{
+    (void)field;
+    (void)value;
+    (void)arena;
+    (void)out;
+    (void)err;
+    return FAINA_OK;
+}
+
 static enum faina_code read_retry(const struct fa_field *field, struct fa_json value,
                                   struct fa_arena *arena, void *out, struct faina_error *err)
 {
@@ -201,6 +225,9 @@ const struct fa_shape fa_shape_task = {
              .doc = "Maximum number of attempts; 0 is no limit"),
         {.name = "retry", .type = FA_FIELD_OWN, .inner = &fa_shape_retry, .put = put_retry,
          .read = read_retry, .doc = "Its own waits between attempts"},
+        {.name = "retryWindow", .type = FA_FIELD_OWN, .put = put_retry_window,
+         .read = skip_retry_window, .schema = "{\"type\":[\"string\",\"null\"]}",
+         .doc = "The longest that the waits between all its attempts take together"},
         TASK("runAt", TIME, run_at_us, .doc = "Earliest start"),
         TASK("timeout", DURATION, timeout_ms, .doc = "The longest run of one attempt"),
         TASK("startBy", TIME, start_by_us, .doc = "Cancelled if it was not started by then"),

@@ -546,6 +546,7 @@ static void await_death(struct world *w, const char *name)
 
 static void test_commands__timeout(struct fa_t *t)
 {
+    const char *id;
     struct world w;
 
     world_open(&w, t);
@@ -555,11 +556,18 @@ static void test_commands__timeout(struct fa_t *t)
                  "trap '' TERM; echo $$ > .pid2.tmp; mv .pid2.tmp pid2\n"
                  "while :; do sleep 1; done");
     world_file(&w, "deaf.json", "{\"timeout\":0.2}", 0644);
+    world_script(&w, "own", "sleep 1000");
+    world_file(&w, "own.json", "{\"timeout\":\"1h\"}", 0644);
     world_start(&w);
     CHECK_HAS(world_try(&w, "slow", NULL, 1, FAINA_DEAD_LETTER)->error,
               "the attempt took longer than 0.2 s\",\"kind\":\"timeout\"");
     await_death(&w, "pid");
     CHECK_HAS(world_try(&w, "deaf", NULL, 1, FAINA_DEAD_LETTER)->error, "timeout");
+    /* The task's own, which the engine knows too: the process ends with the attempt. */
+    id = fa_t_submit(t, .type = "own", .timeout_ms = 200, .max_attempts = 1);
+    CHECK_HAS(world_await(&w, id, FAINA_DEAD_LETTER)->error, "\"kind\":\"timeout\"");
+    while (world_stats(&w).held > 0)
+        usleep(1000);
     await_death(&w, "pid2");
     world_close(&w);
 }

@@ -170,8 +170,12 @@ static void native_start(struct fa_handler *handler, struct fa_job *job)
 
 static void native_stop(struct fa_handler *handler, struct fa_job *job)
 {
-    struct fa_outcome outcome = {.kind = FA_OUTCOME_FAIL,
-                                 .failure = ((struct native *)handler)->timeout};
+    /* The function still uses the job's arena. */
+    static const struct faina_failure own = {
+        .message = "the attempt took longer than the task's timeout", .kind = "timeout"};
+    struct fa_outcome outcome = {
+        .kind = FA_OUTCOME_FAIL,
+        .failure = job->task->timeout_ms > 0 ? own : ((struct native *)handler)->timeout};
 
     if (fa_job_stop(job) == FA_STOP_TIMEOUT && !atomic_exchange(&job->is_over, true))
         fa_job_end_early(job, &outcome);

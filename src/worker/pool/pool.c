@@ -120,6 +120,12 @@ static bool lacks_policy(const struct fa_job *job)
            (may->base_ms != 0 || may->max_ms != 0 || may->factor > 0);
 }
 
+/* The time-out of the task or its type is before that of the handler. */
+static int64_t timeout_ms_of(const struct fa_job *job)
+{
+    return job->task->timeout_ms > 0 ? job->task->timeout_ms : job->handler->timeout_ms;
+}
+
 static void give_slot(struct fa_pool *pool, struct fa_job *job)
 {
     pool->running++;
@@ -128,8 +134,8 @@ static void give_slot(struct fa_pool *pool, struct fa_job *job)
     job->needs_start = true;
     job->needs_amend = !pool->has_no_amend && lacks_policy(job);
     job->start_us = fa_clock_mono_us();
-    if (job->handler->timeout_ms > 0) {
-        job->timeout_us = job->start_us + job->handler->timeout_ms * 1000;
+    if (timeout_ms_of(job) > 0) {
+        job->timeout_us = job->start_us + timeout_ms_of(job) * 1000;
         fa_pool_watch(pool, job->timeout_us);
     }
     add_dirty(job);
@@ -418,8 +424,7 @@ struct fa_outcome fa_stop_outcome(struct fa_job *job, enum fa_stop stop)
 {
     if (stop == FA_STOP_TIMEOUT)
         return (struct fa_outcome){.kind = FA_OUTCOME_FAIL,
-                                   .failure =
-                                       fa_timeout_failure(&job->arena, job->handler->timeout_ms)};
+                                   .failure = fa_timeout_failure(&job->arena, timeout_ms_of(job))};
     return (struct fa_outcome){.kind = FA_OUTCOME_SNOOZE};
 }
 

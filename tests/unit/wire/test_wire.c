@@ -217,13 +217,13 @@ static char *written(struct fa_arena *arena, const struct faina_task *task)
 static void test_wire__an_unset_task_has_every_field(void **state)
 {
     static const char *const names[] = {
-        "id",        "namespace",      "type",        "name",      "status",      "state",
-        "progress",  "priority",       "input",       "output",    "error",       "metadata",
-        "spec",      "idempotencyKey", "inputHash",   "attempts",  "maxAttempts", "runAt",
-        "workerId",  "leaseExpiresAt", "parentId",    "dependsOn", "resources",   "expiresAt",
-        "teamId",    "createdBy",      "origin",      "version",   "createdAt",   "updatedAt",
-        "claimedAt", "startedAt",      "completedAt", "deletedAt", "phase",       "fence",
-        "retry",     "timeout",        "startBy",
+        "id",        "namespace",      "type",        "name",        "status",      "state",
+        "progress",  "priority",       "input",       "output",      "error",       "metadata",
+        "spec",      "idempotencyKey", "inputHash",   "attempts",    "maxAttempts", "runAt",
+        "workerId",  "leaseExpiresAt", "parentId",    "dependsOn",   "resources",   "expiresAt",
+        "teamId",    "createdBy",      "origin",      "version",     "createdAt",   "updatedAt",
+        "claimedAt", "startedAt",      "completedAt", "deletedAt",   "phase",       "fence",
+        "retry",     "timeout",        "startBy",     "retryWindow",
     };
     struct faina_task task = {.status = FAINA_PENDING};
     struct fa_arena arena = {0};
