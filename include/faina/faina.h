@@ -580,8 +580,8 @@ struct faina_query {
     size_t metadata_count;                    /* up to 16 */
 };
 
-/* Newest first, unless `sort` says otherwise. A page may have fewer tasks than `limit`, or none, and
- * still have a next_cursor, because a call reads a bounded number of rows. */
+/* Newest first, unless `sort` says otherwise. A page may have fewer tasks than `limit`, or none,
+ * and still have a next_cursor, because a call reads a bounded number of rows. */
 FAINA_API enum faina_code faina_list(struct faina *engine, const struct faina_query *query,
                                      struct faina_tasks **out, struct faina_error *err);
 

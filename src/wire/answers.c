@@ -217,9 +217,9 @@ const struct fa_shape fa_shape_task = {
         TASK("spec", JSON, spec, .doc = "Task settings"),
         TASK("idempotencyKey", TEXT, idempotency_key, .doc = "Its key"),
         TASK("inputHash", TEXT, input_hash, .doc = "SHA-256 of the canonical input, in hex"),
-        TASK("keyScope", TEXT, key_scope, .flags = FA_FIELD_OMIT,
-             .doc = "How long it keeps its key: `active`, or a duration since its creation; when "
-                    "it is not there: as long as the task exists"),
+        TASK("keyScope", TEXT, key_scope,
+             .doc = "How long it keeps its key: `active`, or a duration since its creation; null: "
+                    "as long as the task exists"),
         TASK("attempts", INT64, attempts, .doc = "Number of attempts"),
         TASK("maxAttempts", INT64, max_attempts,
              .doc = "Maximum number of attempts; 0 is no limit"),

@@ -444,6 +444,29 @@ export interface Schemas {
     /** Why the attempt failed */
     error: Schemas["ErrorBody"];
   };
+  "Failures": {
+    /** The groups, the largest first */
+    items: ({
+      /** The group: the same for the same namespace, type, kind and message */
+      id: string;
+      /** Namespace of the tasks */
+      namespace: string;
+      /** Type of the tasks */
+      type: string;
+      /** `kind` of the errors */
+      kind: string | null;
+      /** What their messages have in common: `#` is a number or an id, `…` is quoted text */
+      message: string;
+      /** Attempts that failed so */
+      count: number;
+      /** When the first one failed */
+      firstAt: string | null;
+      /** When the last one failed */
+      lastAt: string | null;
+      /** The last 10 tasks, newest first */
+      taskIds: (string)[];
+    })[];
+  };
   "Graph": {
     /** The task */
     id: string;
@@ -695,6 +718,18 @@ export interface Schemas {
     maxConcurrency?: number | null;
     /** How many tasks may start in a time; null is no rate */
     rate?: Schemas["Rate"];
+  };
+  "LogLines": {
+    /** The worker that holds the task */
+    workerId: string;
+    /** The fence of its claim */
+    fence?: number;
+    /** Lines; of one longer than 16 KiB the beginning is kept */
+    lines?: (string)[];
+    /** Any text, instead of lines, up to 64 KiB */
+    text?: string;
+    /** Forget what was sent so far: the attempt's note has the log */
+    over?: boolean;
   };
   "Login": {
     /** The secret of a token */
@@ -1052,6 +1087,10 @@ export interface Schemas {
     resources?: (string)[];
     /** How long the task waits after a failed attempt */
     retry?: Schemas["RetryPolicy"];
+    /** The longest run of one attempt: the engine ends it, and it is retried */
+    timeout?: string | number;
+    /** A task that was not started by then is cancelled: a duration or a time */
+    startBy?: string | number;
     /** Names of payload members whose value is JSON null; a null itself means unset */
     nulls?: ("input" | "payload" | "metadata" | "spec")[];
     /** The team that the task belongs to */
@@ -1093,16 +1132,22 @@ export interface Schemas {
     idempotencyKey: string | null;
     /** SHA-256 of the canonical input, in hex */
     inputHash: string | null;
-    /** How long it keeps its key: `active`, or a duration since its creation; when it is not there: as long as the task exists */
-    keyScope?: string;
+    /** How long it keeps its key: `active`, or a duration since its creation; null: as long as the task exists */
+    keyScope: string | null;
     /** Number of attempts */
     attempts: number;
     /** Maximum number of attempts; 0 is no limit */
     maxAttempts: number;
     /** Its own waits between attempts */
     retry: Schemas["RetryPolicy"] | null;
+    /** The longest that the waits between all its attempts take together */
+    retryWindow: string | null;
     /** Earliest start */
     runAt: string | null;
+    /** The longest run of one attempt */
+    timeout: string | null;
+    /** Cancelled if it was not started by then */
+    startBy: string | null;
     /** Which entry of the handler runs next: `resume` after its subtasks have ended, `error` when one of them failed */
     phase: "start" | "resume" | "error";
     /** The worker that holds it */
@@ -1230,6 +1275,22 @@ export interface Schemas {
     decidedBy: string | null;
     /** Why it can't create its task */
     error: string | null;
+  };
+  "Update": {
+    /** Display name */
+    name?: string;
+    /** Higher ones are claimed first */
+    priority?: number;
+    /** The task runs no earlier than this time; `now` makes it ready */
+    runAt?: string;
+    /** Maximum number of attempts; 0 is no limit */
+    maxAttempts?: number;
+    /** The longest run of one attempt */
+    timeout?: string | number;
+    /** The task is cancelled if it was not started by then */
+    startBy?: string | number;
+    /** Merged into the task's metadata (RFC 7396); also while the task is held */
+    metadata?: Record<string, any>;
   };
   "Worker": {
     /** Its name */
