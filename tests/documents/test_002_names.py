@@ -103,7 +103,7 @@ def test_002_names_that_are_ours_in_another_way(place):
     for status, ours in (("IN_PROGRESS", "claimed or running"), ("PENDING", "pending"),
                          ("COMPLETED", "completed"), ("Dead", "dead_letter")):
         refusal(server("GET", f"/tasks?status={status}", status=400), "invalid_request",
-                f'"{status}" is {ours} here')
+                f'"{status}" is {ours}')
     for status, words in (("IN_PROGRESS", ("running",)), ("PENDING", ("pending", ":retry")),
                           ("COMPLETED", ('"COMPLETED" is completed here',)), ("nonsense", ())):
         refusal(server("PATCH", f"/tasks/{task}/status", {"status": status, "workerId": "w"}, 400),

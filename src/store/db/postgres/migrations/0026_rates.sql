@@ -1,5 +1,7 @@
--- Rates of resources: rate_count starts in rate_per_ms; null: no rate. The bucket has rate_burst
--- tokens at most. At rate_us (null: never), rate_spent millionths of tokens were missing in it.
+-- Rates of resources.
+--
+-- rate_count starts in rate_per_ms; null: no rate. The bucket has rate_burst tokens at most. At
+-- rate_us (null: never), rate_spent millionths of tokens were missing in it.
 --
 -- To apply it by hand: SET search_path to the schema, then run the file. Twice does no harm.
 
