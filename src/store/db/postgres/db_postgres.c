@@ -32,6 +32,8 @@ static const int answer_ms_max[] = {[FA_PG_WRITER] = 45000, [FA_PG_READER] = 750
     "SELECT set_config('statement_timeout', '10min', true), "                                      \
     "set_config('idle_in_transaction_session_timeout', '10min', true)"
 
+#define CLOSING_MS_MAX 3000 /* the same when the engine is being closed (fa_db.is_closing) */
+
 /* A message that was sent, and whose result is to be read. */
 struct sent {
     enum { SENT_PLAIN, SENT_PREPARE, SENT_CALL, SENT_PROOF_PREPARE, SENT_PROOF, SENT_COMMIT } what;
@@ -142,7 +144,9 @@ static enum faina_code refuse(struct pg *pg, const PGresult *result, const char 
 /* The next result, or NULL after the last one of a statement. *is_lost: none arrives. */
 static PGresult *next_result(struct pg *pg, bool *is_lost)
 {
-    int ms_max = pg->has_time ? PATIENT_MS_MAX : answer_ms_max[pg->role];
+    int ms_max = pg->base.is_closing ? CLOSING_MS_MAX
+                 : pg->has_time      ? PATIENT_MS_MAX
+                                     : answer_ms_max[pg->role];
     int64_t until = fa_clock_mono_us() + ms_max * INT64_C(1000);
 
     *is_lost = false;
@@ -603,11 +607,12 @@ static bool send_proof(struct pg *pg)
 /* Reads from the server whether the transaction was committed whose commit had no result. */
 static enum faina_code resolve(struct pg *pg, struct faina_error *err)
 {
-    int64_t until = fa_clock_mono_us() + RESOLVE_US_MAX;
+    int64_t until = fa_clock_mono_us() +
+                    (pg->base.is_closing ? CLOSING_MS_MAX * INT64_C(1000) : RESOLVE_US_MAX);
     bool is_committed = false;
 
     if (!pg->has_proof) { /* it changed nothing */
-        pg->base.should_retry = true;
+        pg->base.should_retry = !pg->base.is_closing;
         return fa_error_set(err, FAINA_UNAVAILABLE, "the connection was lost");
     }
     while (fa_clock_mono_us() < until) {
@@ -615,7 +620,7 @@ static enum faina_code resolve(struct pg *pg, struct faina_error *err)
 
         if (connect_again(pg, NULL) == FAINA_OK &&
             fa_pg_proof_settle(&pg->proof, pg->target, pg->conn, &is_committed)) {
-            pg->base.should_retry = !is_committed;
+            pg->base.should_retry = !is_committed && !pg->base.is_closing;
             return is_committed ? FAINA_OK
                                 : fa_error_set(err, FAINA_UNAVAILABLE,
                                                "the connection was lost before the commit");
