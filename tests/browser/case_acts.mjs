@@ -180,6 +180,7 @@ export async function the_keyboard_is_enough(place) {
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.keyboard.type("fail");
+  await page.locator(".filter-options li", { hasText: "failed" }).first().waitFor();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => location.hash.includes("status%3Afailed"));

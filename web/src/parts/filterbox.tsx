@@ -40,12 +40,13 @@ export function FilterBox({ text, onChange, known, problems }: {
     const put = option.text + (isWhole ? " " : "");
     const next = value.slice(0, option.from) + put + value.slice(option.to).replace(/^ /, isWhole ? "" : " ");
     const place = option.from + put.length;
+    if (ref.current) { // at once, not after the next frame: the next key may come before it
+      ref.current.focus();
+      ref.current.value = next;
+      ref.current.setSelectionRange(place, place);
+    }
     change(next, place);
     if (isWhole) apply(next, true);
-    requestAnimationFrame(() => {
-      ref.current?.focus();
-      ref.current?.setSelectionRange(place, place);
-    });
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.key === "ArrowDown" && options.length) setAt((at + 1) % options.length);
