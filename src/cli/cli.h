@@ -71,7 +71,7 @@ FA_MUST_CHECK enum faina_code fa_cli_url(struct fa_cli *cli, const char **out,
 /* Whether --namespace is "*". */
 bool fa_cli_is_all_namespaces(const struct fa_cli *cli);
 /* Opens the engine if it isn't open, and runs one operation. Without an arena of its own the
- * operation gets the program's. */
+ * operation gets the program's. A part of the id of a task is completed first (short_id.h). */
 FA_MUST_CHECK int fa_cli_run(struct fa_cli *cli, struct fa_op *op);
 /*
  * Polls `is_done`, and closes the engine between the calls. A SQLite file has one owner at a time,

@@ -4,10 +4,12 @@
 #include "cli/cli.h"
 
 #include "base/clock.h"
-#include "json/log.h"
+#include "cli/short_id.h"
 #include "cli/verbs.h"
+#include "json/log.h"
 #include "model/states.h"
 #include "model/times.h"
+#include "service/access.h"
 #include "api/address.h"
 
 #include <stdlib.h>
@@ -111,6 +113,11 @@ int fa_cli_run(struct fa_cli *cli, struct fa_op *op)
         return code;
     if (!op->arena)
         op->arena = &cli->arena;
+    if (fa_access_is_of_task(op->kind)) {
+        code = fa_cli_task_id(cli, &op->id);
+        if (code != FA_EXIT_OK)
+            return code;
+    }
     fa_service_run(cli->service, op, 1);
     return op->code == FAINA_OK ? FA_EXIT_OK : fa_cli_fail(cli, &op->error);
 }
@@ -198,12 +205,15 @@ static int wait_remote(struct fa_cli *cli, const char *id, int64_t timeout_ms,
 int fa_cli_wait_end(struct fa_cli *cli, const char *id, int64_t timeout_ms, struct fa_arena *arena,
                     struct faina_task **task)
 {
-    struct wait_end wait = {.id = id, .arena = arena};
+    struct wait_end wait = {.arena = arena};
     struct faina_error err;
     int code = fa_cli_open(cli);
 
+    if (code == FA_EXIT_OK)
+        code = fa_cli_task_id(cli, &id);
     if (code != FA_EXIT_OK)
         return code;
+    wait.id = id;
     if (fa_service_is_remote(cli->service))
         return wait_remote(cli, id, timeout_ms, arena, task);
     if (fa_cli_wait_for(cli, timeout_ms, has_ended, &wait, &code)) {

@@ -12,6 +12,8 @@
 #include "model/times.h"
 #include "wire/wire.h"
 
+#define NOTE_MIN 12 /* columns: the beginning of an error */
+
 const char *fa_print_error_message(struct fa_arena *arena, const struct faina_task *task)
 {
     struct fa_json error;
@@ -310,11 +312,11 @@ static struct extras find_extras(const struct fa_cli *cli, const struct faina_ta
 }
 
 static void add_row(struct fa_table *table, const struct faina_task *task, struct extras extras,
-                    int64_t now_us)
+                    struct fa_short_ids ids, int64_t now_us)
 {
     struct fa_arena *arena = &table->arena;
 
-    fa_table_add(table, FA_PLAIN, task->id);
+    fa_table_add(table, FA_PLAIN, fa_short_id(ids, task->id, arena));
     fa_table_add(table, fa_style_of(task->status), faina_status_name(task->status));
     /* The clock of the process that stored it may be ahead. */
     fa_table_add(
@@ -337,8 +339,21 @@ static void add_row(struct fa_table *table, const struct faina_task *task, struc
         fa_table_add(table, FA_PLAIN, has_own_name(task) ? task->name : "");
 }
 
+struct fa_short_ids fa_task_ids_of(struct fa_cli *cli, const struct faina_task *tasks, size_t count)
+{
+    struct fa_arena scratch = {0};
+    const char **ids = fa_arena_zero(&scratch, count + 1, sizeof(*ids));
+    struct fa_short_ids how;
+
+    for (size_t i = 0; i < count; i++)
+        ids[i] = tasks[i].id;
+    how = fa_short_ids_of(cli, ids, count);
+    fa_arena_finish(&scratch);
+    return how;
+}
+
 void fa_print_task_table(struct fa_cli *cli, const struct faina_task *tasks, size_t count,
-                         size_t row_max)
+                         struct fa_short_ids ids, size_t row_max)
 {
     int64_t now_us = fa_clock_now_us();
     struct extras extras = find_extras(cli, tasks, count, now_us);
@@ -355,12 +370,12 @@ void fa_print_task_table(struct fa_cli *cli, const struct faina_task *tasks, siz
         columns[column_count++] = (struct fa_column){"DUE", 0};
     columns[column_count++] = (struct fa_column){"TRIES", FA_COLUMN_RIGHT};
     if (extras.has_notes)
-        columns[column_count++] = (struct fa_column){"NOTE", FA_COLUMN_FLEXIBLE};
+        columns[column_count++] = (struct fa_column){"NOTE", FA_COLUMN_FLEXIBLE, NOTE_MIN};
     if (extras.has_names)
         columns[column_count++] = (struct fa_column){"NAME", FA_COLUMN_FLEXIBLE};
     fa_table_init(&table, columns, column_count);
     for (size_t i = 0; i < count; i++)
-        add_row(&table, &tasks[i], extras, now_us);
+        add_row(&table, &tasks[i], extras, ids, now_us);
     fa_table_print(&table, cli, row_max);
     fa_table_finish(&table);
 }

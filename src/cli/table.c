@@ -50,22 +50,27 @@ static int total_width(const int *widths, size_t count)
     return total;
 }
 
-/* The last flexible column of the first `count`, except the first one; 0: none. */
-static size_t last_flexible(const struct fa_table *table, size_t count)
-{
-    while (count > 1 && !(table->columns[count - 1].flags & FA_COLUMN_FLEXIBLE))
-        count--;
-    return count - 1;
-}
-
 /* How much of a column may be cut off. */
 static int spare(const struct fa_table *table, const int *widths, size_t column)
 {
-    int min = column == 0 ? FIRST_MIN : FLEXIBLE_MIN;
+    int min = table->columns[column].min;
 
+    if (min == 0)
+        min = column == 0 ? FIRST_MIN : FLEXIBLE_MIN;
     return (table->columns[column].flags & FA_COLUMN_FLEXIBLE) && widths[column] > min
                ? widths[column] - min
                : 0;
+}
+
+/* The column that is cut next: the widest one that may be, and the first one last. */
+static size_t widest(const struct fa_table *table, const int *widths, size_t count)
+{
+    size_t found = 0;
+
+    for (size_t c = 1; c < count; c++)
+        if (spare(table, widths, c) > 0 && (found == 0 || widths[c] >= widths[found]))
+            found = c;
+    return found;
 }
 
 /* Fits the columns into `room` (T2). Returns how many are left. */
@@ -74,19 +79,15 @@ static size_t fit(const struct fa_table *table, int *widths, int room)
     size_t count = table->column_count;
 
     for (; count > 1; count--) {
-        int excess = total_width(widths, count) - room;
-        size_t last = last_flexible(table, count);
-        int cut = last > 0 ? spare(table, widths, last) : 0;
+        int excess = total_width(widths, count) - room, spares = 0;
 
-        if (excess <= 0)
-            break;
-        if (cut > excess)
-            cut = excess;
-        if (excess - cut <= spare(table, widths, 0)) {
-            widths[last] -= cut;
-            widths[0] -= excess - cut;
-            break;
-        }
+        for (size_t c = 0; c < count; c++)
+            spares += spare(table, widths, c);
+        if (excess > spares)
+            continue;
+        for (; excess > 0; excess--)
+            widths[widest(table, widths, count)]--;
+        break;
     }
     return count;
 }

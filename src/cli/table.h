@@ -3,9 +3,9 @@
  *
  *   T1  The first column holds the id or the name that the user copies. It is cut only if it is
  *       flexible, which is for tables whose other columns are more important.
- *   T2  When the rows are too wide, the last flexible column is cut, but not below a minimum, and
- *       then a flexible first one. When that is not enough, the last column is left out, and the
- *       rest is fitted again.
+ *   T2  When the rows are too wide, the widest flexible columns are cut, the first column
+ *       last, and none below its minimum. When that is not enough, the last column is left out, and
+ *       the rest is fitted again.
  *   T3  The columns that were left out are listed once, at the end.
  *   T4  Output to a pipe or a file is not cut, unless COLUMNS is set.
  */
@@ -19,6 +19,7 @@ enum { FA_COLUMN_RIGHT = 1, FA_COLUMN_FLEXIBLE = 2 };
 struct fa_column {
     const char *title;
     unsigned flags;
+    int min; /* the least width of a flexible column; 0: the standard */
 };
 
 struct fa_cell {

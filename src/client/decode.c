@@ -413,6 +413,7 @@ static const struct {
     [FA_OP_GET] = {.shape = &fa_shape_task, .size = sizeof(struct faina_task)},
     [FA_OP_GET_BY_KEY] = {.read = read_by_key},
     [FA_OP_LIST] = {.shape = &fa_shape_tasks, .size = sizeof(struct faina_tasks)},
+    [FA_OP_FIND] = {.shape = &fa_shape_found, .size = sizeof(struct fa_found)},
     [FA_OP_QUEUE] = {.shape = &fa_shape_tasks, .size = sizeof(struct faina_tasks)},
     [FA_OP_CHILDREN] = {.shape = &fa_shape_tasks, .size = sizeof(struct faina_tasks)},
     [FA_OP_EVENTS] = {.shape = &fa_shape_events, .size = sizeof(struct faina_events)},

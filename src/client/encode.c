@@ -132,6 +132,12 @@ static void query_graph(const struct fa_op *op, struct fa_call *call)
     add_int_param(call, "depth", op->graph.depth);
 }
 
+static void query_find(const struct fa_op *op, struct fa_call *call)
+{
+    add_param(call, "id", op->id);
+    add_flag_param(call, "recent", op->wants_recent);
+}
+
 static void query_limit(const struct fa_op *op, struct fa_call *call)
 {
     add_int_param(call, "limit", op->page.limit);
@@ -540,6 +546,7 @@ static const struct request_format request_formats[FA_OP_COUNT] = {
     [FA_OP_JOIN_LIST] = READ("/workflows/{}/joins", "/joins", query_joins),
     [FA_OP_GET] = READ(TASK, NULL, NULL),
     [FA_OP_GET_BY_KEY] = READ("/tasks", NULL, query_key),
+    [FA_OP_FIND] = READ("/tasks:find", NULL, query_find),
     [FA_OP_LIST] = READ("/tasks", NULL, query_list),
     [FA_OP_CHILDREN] = READ(TASK "/children", NULL, query_page),
     [FA_OP_EVENTS] = READ(TASK "/events", NULL, query_limit),

@@ -712,6 +712,7 @@ void fa_kv_read_op(struct fa_kv_engine *engine, struct fa_op *op)
                                                        struct fa_op * op) = {
         [FA_OP_GET] = get,
         [FA_OP_GET_BY_KEY] = get_by_key,
+        [FA_OP_FIND] = fa_kv_find,
         [FA_OP_LIST] = list_tasks,
         [FA_OP_EVENTS] = list_events,
         [FA_OP_EXPLAIN] = explain,

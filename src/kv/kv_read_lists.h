@@ -17,6 +17,8 @@ FA_MUST_CHECK enum faina_code fa_kv_page(struct fa_op *op, const void *items, si
                                          size_t count, const char *(*name_of)(const void *item),
                                          size_t *from, size_t *page_count);
 
+/* kv_find.c */
+enum faina_code fa_kv_find(struct fa_kv_engine *engine, struct fa_op *op);
 /* kv_explain.c */
 enum faina_code fa_kv_explain(struct fa_kv_engine *engine, struct fa_op *op,
                               const struct faina_task *task);

@@ -66,6 +66,7 @@ struct fa_workflow;
     X(BROKER_SET, "broker set", true)                                                              \
     X(GET, "get", false)                                                                           \
     X(GET_BY_KEY, "get by key", false)                                                             \
+    X(FIND, "find", false)                                                                         \
     X(LIST, "list", false)                                                                         \
     X(QUEUE, "queue", false)                                                                       \
     X(CHILDREN, "children", false)                                                                 \
@@ -299,6 +300,20 @@ struct fa_namespaces {
     } * items;
 };
 
+/* The tasks whose ids begin or end with a text (model/id_part.h). */
+struct fa_found {
+    size_t count;
+    struct fa_found_task {
+        char id[FAINA_ID_SIZE];
+        const char *ns, *type;
+        enum faina_status status;
+        int64_t created_us;
+    } * items;     /* newest first; up to FA_FIND_MAX */
+    bool has_more; /* there are, or may be, more */
+    bool
+        is_recent; /* all of them are among the newest FA_FIND_NEWEST tasks; only with wants_recent */
+};
+
 /* Whether messages for a broker are stored, and how many there are. */
 struct fa_broker {
     bool is_on;
@@ -353,7 +368,8 @@ struct fa_op {
     enum fa_op_kind kind;
 
     /* The request. Lent for the call. */
-    const char *id;     /* the task, the team (TEAM_REMOVE, TEAM_LIST) or the worker
+    const char
+        *id; /* the task (FIND: a part of its id), the team (TEAM_REMOVE, TEAM_LIST) or the worker
                            (WORKER_REMOVE; WORKER_LIST: NULL for all), the token (TOKEN_REMOVE), or
                            the schedule's name (CRON_REMOVE, CRON_RUN; CRON_LIST: NULL for all) */
     struct faina_by by; /* the worker, its fence, and a version */
@@ -427,6 +443,7 @@ struct fa_op {
             bool is_on;
             int64_t size_max;                   /* 0: as it is */
         } broker;                               /* BROKER_SET */
+        bool wants_recent;                      /* FIND: the answer has is_recent */
         const struct faina_query *query;        /* LIST */
         const struct faina_emit *emit;          /* EMIT */
         const struct fa_definition *definition; /* WORKFLOW_PUT */
@@ -473,6 +490,7 @@ struct fa_op {
         void *answer;              /* any of the following */
         struct faina_task *task;   /* changes with wants_task, GET, GET_BY_KEY */
         struct faina_tasks *tasks; /* CLAIM_NEXT, LIST, QUEUE, CHILDREN */
+        struct fa_found *found;    /* FIND */
         struct faina_events *events;
         struct faina_explanation *explanation;
         struct fa_graph *graph_answer;

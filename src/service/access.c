@@ -75,6 +75,7 @@ enum where {
     X(CRON_RUN, OPERATE, 0, NAMED, READ)                                                           \
     X(GET, VIEW, 0, OF_TASK, READ)                                                                 \
     X(GET_BY_KEY, VIEW, 0, NAMED, READ)                                                            \
+    X(FIND, VIEW, 0, NOWHERE, READ)                                                                \
     X(LIST, VIEW, 0, NAMED, READ)                                                                  \
     X(QUEUE, ADMIN, 0, ALL, READ)                                                                  \
     X(CHILDREN, VIEW, 0, OF_TASK, READ)                                                            \

@@ -9,6 +9,7 @@
 #include "model/failure_group.h"
 #include "model/history.h"
 #include "model/id.h"
+#include "model/id_part.h"
 #include "model/limits.h"
 #include "model/rate.h"
 #include "model/states.h"
@@ -520,6 +521,16 @@ static enum faina_code check_cron_name(const struct fa_op *op, bool needs_name,
     return code;
 }
 
+static enum faina_code check_part_of_id(const char *text, struct faina_error *err)
+{
+    if (text != NULL && fa_id_part_is_text(text))
+        return FAINA_OK;
+    return fa_error_field(err, FAINA_INVALID_REQUEST, "id",
+                          "id must be the beginning or the end of an id: up to %d hexadecimal "
+                          "digits, with or without dashes",
+                          FA_ID_DIGITS);
+}
+
 static enum faina_code check_graph(struct fa_op *op, struct faina_error *err)
 {
     enum faina_code code = check_task(op, false, err);
@@ -589,6 +600,8 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *defa
         return check_task(op, false, err);
     case FA_OP_LOG:
         return check_task(op, false, err);
+    case FA_OP_FIND:
+        return check_part_of_id(op->id, err);
     case FA_OP_GRAPH:
         return check_graph(op, err);
     case FA_OP_CHILDREN:

@@ -277,6 +277,30 @@ const struct fa_shape fa_shape_tasks = {
         CURSOR(struct faina_tasks)),
 };
 
+#define FOUND(json_name, kind, member, ...)                                                        \
+    FA_ROW(json_name, kind, struct fa_found_task, member, __VA_ARGS__)
+
+static const struct fa_shape found_task_shape = {
+    .what = "task",
+    .fields = FA_FIELDS(FOUND("id", ID, id, .flags = REQUIRED, .doc = "The task"),
+                        FOUND("namespace", TEXT, ns, .flags = REQUIRED, .doc = "Its namespace"),
+                        FOUND("type", TEXT, type, .flags = REQUIRED, .doc = "Its type"),
+                        FOUND("status", ENUM, status, .word = fa_status_word, .doc = "Its status"),
+                        FOUND("createdAt", TIME, created_us, .doc = "When it was submitted")),
+};
+
+const struct fa_shape fa_shape_found = {
+    .name = "FoundTasks",
+    .what = "list",
+    .fields = FA_FIELDS(
+        FA_ROW_LIST("items", found_task_shape, struct fa_found, items, count,
+                    .doc = "The tasks, newest first"),
+        FA_ROW("hasMore", BOOL, struct fa_found, has_more, .doc = "There are, or may be, more"),
+        FA_ROW("recent", BOOL, struct fa_found, is_recent,
+               .doc = "With `recent=true`: all of them are among the newest 100,000 tasks, so their "
+                      "ends find them")),
+};
+
 const struct fa_shape fa_shape_claims = {
     .name = "ClaimsAnswer",
     .what = "list",

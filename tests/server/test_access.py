@@ -211,6 +211,7 @@ ROUTES = {
     "POST /tasks": (SUBMIT, in_namespace("/tasks", {"type": "x"}), 201, FORBIDDEN),
     "POST /tasks:check": (SUBMIT, in_namespace("/tasks:check", {"type": "x"}), 200, FORBIDDEN),
     "POST /tasks:batch": (SUBMIT, batch, 200, [FORBIDDEN]),
+    "GET /tasks:find": (LOOK, plain("/tasks:find?id=0"), 200, LIST),
     "GET /tasks": (LOOK, in_namespace("/tasks"), 200, LIST),
     "GET /tasks/{id}": (LOOK, of("task", "/tasks/{}"), 200, NO_TASK),
     "GET /tasks/{id}/events": (LOOK, of("task", "/tasks/{}/events"), 200, NO_TASK),

@@ -2,6 +2,7 @@
 #include "cli/verbs.h"
 
 #include "cli/print.h"
+#include "cli/short_id.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "model/limits.h"
@@ -16,9 +17,9 @@ static const struct fa_graph_node *find(const struct fa_graph *graph, const char
     return NULL;
 }
 
-/* Its connection with a task that is nearer: "child of 0190...". */
+/* Its connection with a task that is nearer: "child of 1f2e3d4c5b". */
 static const char *relation(struct fa_arena *arena, const struct fa_graph *graph,
-                            const struct fa_graph_node *node)
+                            const struct fa_graph_node *node, struct fa_short_ids ids)
 {
     static const char *const words[][3] = {
         {"child", "child of", "parent of"},
@@ -36,7 +37,8 @@ static const char *relation(struct fa_arena *arena, const struct fa_graph *graph
             continue;
         for (size_t k = 0; k < FA_COUNT(words); k++)
             if (strcmp(words[k][0], edge->kind) == 0)
-                return fa_arena_printf(arena, "%s %s", words[k][is_to ? 1 : 2], other);
+                return fa_arena_printf(arena, "%s %s", words[k][is_to ? 1 : 2],
+                                       fa_short_id(ids, other, arena));
     }
     return NULL;
 }
@@ -61,18 +63,23 @@ static void print_graph(struct fa_cli *cli, const struct fa_graph *graph)
                                                {"ATTEMPTS", FA_COLUMN_RIGHT},
                                                {"LAST TOOK", FA_COLUMN_RIGHT},
                                                {"CONNECTION", FA_COLUMN_FLEXIBLE}};
+    const char **all = fa_arena_zero(&cli->arena, graph->node_count + 1, sizeof(*all));
+    struct fa_short_ids ids;
     struct fa_table table;
 
+    for (size_t i = 0; i < graph->node_count; i++)
+        all[i] = graph->nodes[i].id;
+    ids = fa_short_ids_of(cli, all, graph->node_count);
     fa_table_init(&table, columns, FA_COUNT(columns));
     for (size_t i = 0; i < graph->node_count; i++) {
         const struct fa_graph_node *node = &graph->nodes[i];
 
-        fa_table_add(&table, FA_PLAIN, node->id);
+        fa_table_add(&table, FA_PLAIN, fa_short_id(ids, node->id, &table.arena));
         fa_table_add(&table, FA_PLAIN, node->type);
         fa_table_add(&table, fa_style_of(node->status), faina_status_name(node->status));
         fa_table_addf(&table, "%zu", node->attempt_count);
         fa_table_add(&table, FA_PLAIN, took(&table.arena, node));
-        fa_table_add(&table, FA_PLAIN, relation(&table.arena, graph, node));
+        fa_table_add(&table, FA_PLAIN, relation(&table.arena, graph, node, ids));
     }
     fa_table_print(&table, cli, 0);
     fa_table_finish(&table);

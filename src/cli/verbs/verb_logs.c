@@ -255,6 +255,7 @@ int fa_verb_logs(struct fa_cli *cli)
         return follow(cli, wanted);
     if (code == FA_EXIT_OK)
         code = fa_cli_run(cli, &get);
+    op.id = get.id;
     if (code == FA_EXIT_OK)
         code = fa_cli_run(cli, &op);
     if (code != FA_EXIT_OK)

@@ -5,6 +5,7 @@
 
 #include "cli/print.h"
 #include "cli/progress.h"
+#include "cli/short_id.h"
 #include "cli/text.h"
 #include "model/limits.h"
 #include "model/states.h"
@@ -128,6 +129,8 @@ static int act_on_ids(struct fa_cli *cli, const struct action *action)
     if (action->version > 0 && count > 1)
         return fa_cli_usage(cli, "--if-version is for one task");
     open_code = fa_cli_open(cli);
+    if (open_code == FA_EXIT_OK)
+        open_code = fa_cli_task_ids(cli, cli->args, count);
     if (open_code != FA_EXIT_OK)
         return open_code;
     for (size_t i = 0; i < count; i++) {

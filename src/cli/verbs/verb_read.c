@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "cli/print.h"
+#include "cli/short_id.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "model/limits.h"
@@ -60,7 +61,8 @@ static void list_page(struct listing *list, const struct faina_tasks *tasks)
     list->count += tasks->count;
     if (cli->format == FA_CLI_TABLE) {
         if (tasks->count > 0)
-            fa_print_task_table(cli, tasks->items, tasks->count, 0);
+            fa_print_task_table(cli, tasks->items, tasks->count,
+                                fa_task_ids_of(cli, tasks->items, tasks->count), 0);
         return;
     }
     for (size_t i = 0; i < tasks->count && !fa_out_is_broken(cli); i++)
@@ -180,6 +182,8 @@ int fa_verb_ls(struct fa_cli *cli)
     query.idempotency_key = fa_flag(cli, "key");
     query.cursor = fa_flag(cli, "cursor");
     code = fa_flag_where(cli, &query);
+    if (code == FA_EXIT_OK)
+        code = fa_cli_task_id(cli, &query.parent_id);
     return code == FA_EXIT_OK ? list_all(cli, &op, &query.cursor, is_all, &query.limit) : code;
 }
 

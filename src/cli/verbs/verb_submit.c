@@ -136,6 +136,19 @@ static int submit_one(struct fa_cli *cli, const struct faina_submit *submit)
     return wait_for(cli, op.task_id, timeout_ms);
 }
 
+/* The ids of --depends-on may be parts of ids. */
+static int complete_dependencies(struct fa_cli *cli, struct faina_submit *submit)
+{
+    size_t count = submit->depends_on_count;
+    const char **ids = fa_arena_zero(&cli->arena, count + 1, sizeof(*ids));
+
+    for (size_t i = 0; i < count; i++)
+        ids[i] = submit->depends_on[i];
+    if (count > 0)
+        submit->depends_on = ids;
+    return fa_cli_task_ids(cli, ids, count);
+}
+
 int fa_verb_submit(struct fa_cli *cli)
 {
     struct faina_submit submit = {0};
@@ -145,8 +158,10 @@ int fa_verb_submit(struct fa_cli *cli)
         return code;
     if (fa_flag(cli, "input") && fa_flag_is_given(cli, "bulk"))
         return fa_cli_usage(cli, "give --input or --bulk, not both");
-    if (fa_flag_is_given(cli, "bulk"))
-        return fa_submit_bulk(cli, &submit);
+    if (fa_flag_is_given(cli, "bulk")) {
+        code = complete_dependencies(cli, &submit);
+        return code == FA_EXIT_OK ? fa_submit_bulk(cli, &submit) : code;
+    }
     code = fa_flag_json(cli, "input", &submit.input);
     if (code != FA_EXIT_OK)
         return code;
@@ -158,5 +173,7 @@ int fa_verb_submit(struct fa_cli *cli)
         submit.type = cli->args[0];
     if (cli->arg_count > 1)
         code = fa_arg_json(cli, 1, "input", &submit.input);
+    if (code == FA_EXIT_OK)
+        code = complete_dependencies(cli, &submit);
     return code == FA_EXIT_OK ? submit_one(cli, &submit) : code;
 }

@@ -4,6 +4,7 @@
 #include "cli/verbs.h"
 
 #include "cli/print.h"
+#include "cli/short_id.h"
 #include "model/limits.h"
 
 /* Changes each task that is named. The exit code is that of the first one that was refused. */
@@ -12,6 +13,8 @@ static int update_all(struct fa_cli *cli, const struct faina_update *update)
     int64_t version = 0;
     int result = fa_flag_int(cli, "if-version", 1, INT64_MAX, &version);
 
+    if (result == FA_EXIT_OK)
+        result = fa_cli_task_ids(cli, cli->args, cli->arg_count);
     if (result != FA_EXIT_OK)
         return result;
     for (size_t i = 0; i < cli->arg_count; i++) {

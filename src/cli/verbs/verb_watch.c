@@ -4,12 +4,17 @@
  * The store is closed between two polls, so that other processes can open it. A changed task is
  * found by its version, which grows with every change.
  *
- * Ctrl-C: the signals are blocked and waited for between two polls, so they never interrupt one.
+ * A terminal shows the table on its alternate screen, which is left at the end, on Ctrl-Z, and
+ * before an error is printed.
+ *
+ * Signals are blocked and waited for between two polls, so they never interrupt one. A change of
+ * the terminal's size makes the next poll come at once.
  */
 #include "cli/verbs.h"
 
 #include "base/clock.h"
 #include "cli/print.h"
+#include "cli/screen.h"
 #include "cli/text.h"
 #include "model/limits.h"
 
@@ -35,23 +40,43 @@ struct watch {
     int64_t interval_ms;
     struct seen *seen; /* the tasks of the last poll; NULL before the first */
     size_t seen_count;
+    bool has_screen; /* the terminal has an alternate screen ... */
+    bool is_on;      /* ... and shows it */
 };
+
+static void show_screen(struct watch *watch, bool is_on)
+{
+    if (!watch->has_screen || watch->is_on == is_on)
+        return;
+    watch->is_on = is_on;
+    if (is_on)
+        fa_screen_enter();
+    else
+        fa_screen_leave();
+}
 
 static void block_signals(sigset_t *signals)
 {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
+
     sigemptyset(signals);
-    sigaddset(signals, SIGINT);
-    sigaddset(signals, SIGTERM);
-    sigaddset(signals, SIGHUP);
+    for (size_t i = 0; i < FA_COUNT(numbers); i++)
+        sigaddset(signals, numbers[i]);
     pthread_sigmask(SIG_BLOCK, signals, NULL);
 }
 
-/* Sleeps. True: a signal ended it. */
-static bool sleep_or_end(const sigset_t *signals, int64_t ms)
+/* Sleeps, and stops on Ctrl-Z. True: a signal is to end the verb. */
+static bool sleep_or_end(struct watch *watch, const sigset_t *signals)
 {
-    struct timespec time = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+    struct timespec time = {.tv_sec = (time_t)(watch->interval_ms / 1000),
+                            .tv_nsec = (long)(watch->interval_ms % 1000) * 1000000};
+    int number = sigtimedwait(signals, NULL, &time);
 
-    return sigtimedwait(signals, NULL, &time) > 0;
+    if (number == SIGTSTP) {
+        show_screen(watch, false);
+        raise(SIGSTOP);
+    }
+    return number > 0 && number != SIGTSTP && number != SIGWINCH;
 }
 
 static bool is_changed(const struct watch *watch, const struct faina_task *task)
@@ -89,10 +114,22 @@ static int screen_rows(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 6 ? size.ws_row : 24;
 }
 
+/* The terminal may have another width since the last poll. */
+static void read_width(struct fa_cli *cli)
+{
+    struct winsize size;
+
+    if (!getenv("COLUMNS") && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        cli->width = cli->table_width = size.ws_col;
+}
+
 /* The result of one poll. */
 struct view {
     const struct faina_tasks *tasks; /* the newest */
     const struct faina_tasks *held;  /* the newest that workers hold; NULL: not queried */
+    struct faina_task *rows;         /* the held tasks, then the others */
+    size_t row_count;
+    struct fa_short_ids ids; /* of these rows */
     int64_t by_status[FAINA_STATUS_COUNT];
     int64_t total;
     bool is_partial; /* there are more than `total` */
@@ -146,39 +183,39 @@ static bool is_in(const struct faina_tasks *tasks, const char *id)
     return false;
 }
 
-/* The held tasks, then the others; in the arena. */
-static struct faina_task *arrange(const struct view *view, struct fa_arena *arena, size_t *count)
+/* Sets the rows, as many as have room. */
+static void arrange(struct watch *watch, struct view *view, struct fa_arena *arena)
 {
-    size_t held = view->held ? view->held->count : 0;
-    struct faina_task *rows = fa_arena_zero(arena, held + view->tasks->count + 1, sizeof(*rows));
+    size_t held = view->held ? view->held->count : 0, room = (size_t)screen_rows() - 4;
+    size_t count = 0;
 
-    *count = 0;
+    view->rows = fa_arena_zero(arena, held + view->tasks->count + 1, sizeof(*view->rows));
     for (size_t i = 0; i < held; i++)
-        rows[(*count)++] = view->held->items[i];
+        view->rows[count++] = view->held->items[i];
     for (size_t i = 0; i < view->tasks->count; i++)
         if (!is_in(view->held, view->tasks->items[i].id))
-            rows[(*count)++] = view->tasks->items[i];
-    return rows;
-}
-
-static void draw(struct watch *watch, const struct view *view, struct fa_arena *arena)
-{
-    struct fa_cli *cli = watch->cli;
-    size_t count, room = (size_t)screen_rows() - 4;
-    struct faina_task *rows = arrange(view, arena, &count);
-    char more[FA_TEXT_COUNT_SIZE];
-
-    if (cli->out_is_tty)
-        fa_outf(cli, "\033[H\033[2J");
-    else if (watch->seen)
-        fa_outf(cli, "\n");
-    print_counts(cli, view);
+            view->rows[count++] = view->tasks->items[i];
     if (count > (size_t)watch->query.limit)
         count = (size_t)watch->query.limit;
     if (count + (view->total > (int64_t)count) > room)
         count = room - 1; /* the last line is "... N more" */
+    view->row_count = count;
+}
+
+static void draw(struct watch *watch, const struct view *view)
+{
+    struct fa_cli *cli = watch->cli;
+    size_t count = view->row_count;
+    char more[FA_TEXT_COUNT_SIZE];
+
+    show_screen(watch, true);
+    if (watch->is_on)
+        fa_outf(cli, "\033[H\033[2J");
+    else if (watch->seen)
+        fa_outf(cli, "\n");
+    print_counts(cli, view);
     if (count > 0)
-        fa_print_task_table(cli, rows, count, count);
+        fa_print_task_table(cli, view->rows, count, view->ids, count);
     if (view->total > (int64_t)count)
         fa_outf(cli, "... %s more\n", fa_text_count(view->total - (int64_t)count, more));
     fflush(stdout);
@@ -190,6 +227,7 @@ static int poll_store(struct watch *watch)
     struct fa_cli *cli = watch->cli;
     bool is_table = cli->format == FA_CLI_TABLE;
     struct fa_arena arena = {0};
+    struct view view = {0};
     struct faina_query held = watch->query;
     struct fa_op ops[3] = {
         {.kind = FA_OP_LIST, .query = &watch->query, .arena = &arena},
@@ -211,22 +249,28 @@ static int poll_store(struct watch *watch)
         op_count++;
     if (code == FAINA_OK) {
         fa_service_run(cli->service, ops, op_count);
-        fa_cli_close(cli);
         for (size_t i = 0; i < op_count && code == FAINA_OK; i++) {
             code = ops[i].code;
             err = ops[i].error;
         }
+        if (code == FAINA_OK && is_table) {
+            read_width(cli);
+            view.tasks = ops[0].tasks;
+            view.held = op_count > 2 ? ops[2].tasks : NULL;
+            count_tasks(watch, ops[1].stats, &view);
+            arrange(watch, &view, &arena);
+            view.ids = fa_task_ids_of(cli, view.rows, view.row_count);
+        }
+        fa_cli_close(cli);
     }
     if (code == FAINA_OK && is_table) {
-        struct view view = {.tasks = ops[0].tasks, .held = op_count > 2 ? ops[2].tasks : NULL};
-
-        count_tasks(watch, ops[1].stats, &view);
-        draw(watch, &view, &arena);
+        draw(watch, &view);
         remember(watch, ops[0].tasks);
     } else if (code == FAINA_OK) {
         print_changes(watch, ops[0].tasks);
         fflush(stdout);
     } else if (code != FAINA_UNAVAILABLE || !watch->seen) {
+        show_screen(watch, false);
         exit_code = fa_cli_fail(cli, &err);
     }
     fa_arena_finish(&arena);
@@ -254,14 +298,16 @@ int fa_verb_watch(struct fa_cli *cli)
     watch.query.team_id = fa_flag(cli, "team");
     watch.query.parent_id = fa_flag(cli, "parent");
     watch.query.brief = cli->format == FA_CLI_TABLE;
+    code = fa_cli_task_id(cli, &watch.query.parent_id);
+    if (code != FA_EXIT_OK)
+        return code;
+    watch.has_screen = watch.query.brief && fa_screen_exists(cli);
     block_signals(&signals);
     setvbuf(stdout, NULL, _IOFBF, SCREEN_SIZE); /* one write per screen avoids flicker */
     do {
         code = poll_store(&watch);
-    } while (code == FA_EXIT_OK && !fa_out_is_broken(cli) &&
-             !sleep_or_end(&signals, watch.interval_ms));
-    if (cli->out_is_tty && code == FA_EXIT_OK)
-        fa_outf(cli, "\n"); /* after the table and ^C */
+    } while (code == FA_EXIT_OK && !fa_out_is_broken(cli) && !sleep_or_end(&watch, &signals));
+    show_screen(&watch, false);
     free(watch.seen);
     return code;
 }

@@ -5,6 +5,7 @@
 #include "cli/verbs.h"
 
 #include "cli/print.h"
+#include "cli/short_id.h"
 #include "cli/text.h"
 #include "model/limits.h"
 #include "wire/wire.h"
@@ -271,6 +272,8 @@ int fa_verb_heartbeat(struct fa_cli *cli)
     if (by.fence > 0 && cli->arg_count > 1)
         return fa_cli_usage(cli, "--fence is for one task");
     code = fa_cli_open(cli);
+    if (code == FA_EXIT_OK)
+        code = fa_cli_task_ids(cli, cli->args, cli->arg_count);
     if (code != FA_EXIT_OK)
         return code;
     for (size_t i = 0; i < cli->arg_count; i++)

@@ -44,8 +44,8 @@ const struct fa_route *fa_route_find(const char *method, const char *path,
 
 /* ---- route_tasks.c ---- */
 fa_handler fa_handle_submit, fa_handle_check, fa_handle_batch, fa_handle_list, fa_handle_get,
-    fa_handle_events, fa_handle_result, fa_handle_children, fa_handle_explain, fa_handle_graph,
-    fa_handle_wait, fa_handle_stream, fa_handle_delete, fa_handle_purge;
+    fa_handle_events, fa_handle_result, fa_handle_children, fa_handle_explain, fa_handle_find,
+    fa_handle_graph, fa_handle_wait, fa_handle_stream, fa_handle_delete, fa_handle_purge;
 /* ---- route_claims.c ---- */
 fa_handler fa_handle_act, fa_handle_status, fa_handle_update, fa_handle_claims, fa_handle_outcomes,
     fa_handle_heartbeats, fa_handle_acts;

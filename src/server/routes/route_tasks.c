@@ -509,6 +509,24 @@ void fa_handle_result(struct fa_request *req)
     fa_request_run(req, after_result);
 }
 
+static void after_find(struct fa_request *req)
+{
+    fa_respond_answer(req, 200, &fa_shape_found);
+}
+
+void fa_handle_find(struct fa_request *req)
+{
+    struct fa_op *op;
+    bool wants_recent = false;
+
+    if (!fa_request_bool(req, "recent", &wants_recent))
+        return;
+    op = fa_request_op(req, FA_OP_FIND);
+    op->id = fa_url_param(&req->url, "id");
+    op->wants_recent = wants_recent;
+    fa_request_run(req, after_find);
+}
+
 static void after_explain(struct fa_request *req)
 {
     fa_respond_answer(req, 200, &fa_shape_explanation);

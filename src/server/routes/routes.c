@@ -78,6 +78,12 @@ const struct fa_route fa_routes[] = {
      "early (docs/limits.md says what each filter reads). "
      "`brief=true` leaves out input, output, metadata and spec.",
      "curl \"$URL" FA_API "/tasks?status=pending,running&type=mail.send&limit=20\""},
+    {"GET", FA_API "/tasks:find", FA_OP_FIND, fa_handle_find, 0, NULL, "id recent", NULL,
+     &fa_shape_found, 200, "Find tasks by a part of their ids",
+     "Tasks whose ids begin with `id`, and, if it has 6 digits or more, those of the newest 100,000 "
+     "tasks whose ids end with it; in all namespaces that the token is for. Up to 10 of them, the "
+     "newest first.",
+     "curl \"$URL" FA_API "/tasks:find?id=$(echo $ID | tail -c 9)\""},
     {"GET", TASK, FA_OP_GET, fa_handle_get, 0, NULL, NULL, NULL, &fa_shape_task, 200,
      "Read a task",
      "The `ETag` is its version: with `If-None-Match` an unchanged task is answered with 304.",

@@ -467,6 +467,7 @@ enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t n
                                                        struct fa_op * op) = {
         [FA_OP_GET] = get,
         [FA_OP_GET_BY_KEY] = get_by_key,
+        [FA_OP_FIND] = fa_read_part_of_id,
         [FA_OP_LIST] = fa_read_list,
         [FA_OP_QUEUE] = fa_read_queue,
         [FA_OP_CHILDREN] = fa_read_children,

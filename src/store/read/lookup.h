@@ -15,6 +15,7 @@ enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t n
 
 /* By file: lookup.c (get, events, resources, teams, stats), list.c, queue.c, explain.c, workers.c,
  * tokens.c, schedules.c, definitions.c, emit.c, joins.c. */
+enum faina_code fa_read_part_of_id(struct fa_source *source, struct fa_op *op); /* find.c */
 enum faina_code fa_read_list(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_queue(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_children(struct fa_source *source, struct fa_op *op);

@@ -49,6 +49,8 @@ static const struct {
         COUNT),
     ROW(FA_LIST_LIMIT_DEFAULT, "items of a page, unless set otherwise", COUNT),
     ROW(FA_LIST_LIMIT_MAX, "items of a page", COUNT),
+    ROW(FA_FIND_MAX, "tasks that a part of an id finds", COUNT),
+    ROW(FA_FIND_NEWEST, "newest tasks among which the end of an id is searched for", COUNT),
     ROW(FA_LIST_METADATA_MAX, "conditions on `metadata` in one filter", COUNT),
     ROW(FA_TEAM_TASKS_MAX, "tasks of a removed team whose id a new team gets", COUNT),
     ROW(FA_TYPES_DEFAULT, "types of a namespace, unless set otherwise", COUNT),
