@@ -199,5 +199,13 @@ FA_MUST_CHECK int fa_input_read(struct fa_cli *cli, const char *arg, const char 
                                 struct fa_bytes *out);
 /* Checks that `text` is JSON. An error is printed, on a terminal with the line and a caret. */
 FA_MUST_CHECK int fa_input_check(struct fa_cli *cli, struct fa_bytes text, const char *what);
+/*
+ * On a terminal, prints the line and a caret below the position, which counts bytes from 1:
+ *
+ *     {"to": "ann", cc: true}
+ *                   ^
+ * Of a long line only the part around the position is printed.
+ */
+void fa_input_show(struct fa_cli *cli, struct fa_bytes text, int line_number, int column);
 
 #endif

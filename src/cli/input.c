@@ -72,20 +72,16 @@ static struct fa_bytes find_line(struct fa_bytes text, int number)
     return (struct fa_bytes){at, (size_t)((stop ? stop : end) - at)};
 }
 
-/*
- * Prints the line and a caret below the error:
- *
- *     {"to": "ann", cc: true}
- *                   ^
- * Of a long line only the part around the error is printed.
- */
-static void show_position(struct fa_cli *cli, struct fa_bytes text, const struct faina_error *err)
+/* Characters may take no column of the terminal, or two, and a tab is shown as a space: so the
+ * caret is placed by the width of what is shown before it. */
+void fa_input_show(struct fa_cli *cli, struct fa_bytes text, int line_number, int column)
 {
-    struct fa_bytes line = find_line(text, err->line);
-    size_t at = (size_t)err->column - 1, from = 0,
-           room = (size_t)(cli->width > 20 ? cli->width : 20);
+    struct fa_bytes line = find_line(text, line_number);
+    size_t at = (size_t)column - 1, from = 0, room = (size_t)(cli->width > 20 ? cli->width : 20);
     const char *shown, *before;
 
+    if (!cli->err_is_tty || line_number <= 0 || column <= 0)
+        return;
     if (at > line.len)
         at = line.len;
     if (at > room / 2)
@@ -119,8 +115,7 @@ int fa_input_check(struct fa_cli *cli, struct fa_bytes text, const char *what)
     if (fa_json_check(text, FA_JSON_DEPTH_MAX, what, FAINA_INVALID_REQUEST, &err) == FAINA_OK)
         return FA_EXIT_OK;
     exit_code = fa_cli_fail(cli, &err);
-    if (cli->err_is_tty && err.line > 0 && err.column > 0)
-        show_position(cli, text, &err);
+    fa_input_show(cli, text, err.line, err.column);
     hint_at_quotes(cli, text);
     return exit_code;
 }

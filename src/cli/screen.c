@@ -1,8 +1,8 @@
 /*
  * screen.c - see screen.h.
  *
- * The handlers of fatal signals (N1) are installed only while the alternate screen is shown, so they
- * need no state.
+ * The handlers of fatal signals (N1) are installed only while the alternate screen is shown, so
+ * they need no state.
  */
 #include "cli/screen.h"
 

@@ -1,10 +1,9 @@
 /*
  * short_id.c - see short_id.h.
  *
- * How much of an end is enough: two of the newest 100,000 ids have the same last ten digits with a
- * probability of 0.5 %, and one of them is in a table of 100 with one of 0.001 %. Such a pair in one
- * table makes its ends longer. The first three groups of an id contain the key of the task, which no
- * other task has.
+ * How much of an end is enough: an id has the last ten digits of another one of the newest 100,000
+ * with a probability of 1 in 10 million. Ends that are the same in one table are made longer. The
+ * first three groups of an id contain the key of the task, which no other task has.
  */
 #include "cli/short_id.h"
 

@@ -4,8 +4,8 @@
  * Dashes don't count, and neither does the case of letters.
  *
  *   J1  An id matches a part if and only if it begins (ends) with its digits.
- *   J2  The keys of all ids that match a beginning are between `low` and `high`, so they are a range
- *       of an index on keys.
+ *   J2  The keys of all ids that match a beginning are between `low` and `high`, so they are a
+ *       range of an index on keys.
  */
 #ifndef FA_MODEL_ID_PART_H
 #define FA_MODEL_ID_PART_H

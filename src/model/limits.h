@@ -37,8 +37,8 @@
 #define FA_CLAIM_NAMES_MAX 1000 /* types, namespaces or services of one claim or worker */
 #define FA_LIST_LIMIT_DEFAULT 100
 #define FA_LIST_LIMIT_MAX 1000
-#define FA_FIND_MAX 10           /* tasks that a part of an id finds */
-#define FA_FIND_NEWEST 100000    /* tasks among which the end of an id is searched for */
+#define FA_FIND_MAX 10          /* tasks that a part of an id finds */
+#define FA_FIND_NEWEST 100000   /* tasks among which the end of an id is searched for */
 #define FA_LIST_METADATA_MAX 16 /* conditions on metadata in one filter */
 #define FA_STREAM_IDS_MAX 200
 #define FA_LOG_SIZE_MAX (64 * 1024) /* of an attempt: its end is kept */

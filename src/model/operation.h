@@ -239,7 +239,9 @@ struct fa_join_state {
     const char *ns, *workflow, *name;
     const char *key; /* JSON */
     int64_t round;
-    const char *members; /* JSON: {type: {id, status}} */
+    const char *members;          /* JSON: {type: {id, status}} */
+    const char *const *waits_for; /* types that have not come yet, of a round that has begun */
+    size_t waits_for_count;
     int64_t updated_us, deadline_us;
     const char *last_outcome, *last_task, *last_error; /* of the round before */
 };
@@ -310,8 +312,8 @@ struct fa_found {
         int64_t created_us;
     } * items;     /* newest first; up to FA_FIND_MAX */
     bool has_more; /* there are, or may be, more */
-    bool
-        is_recent; /* all of them are among the newest FA_FIND_NEWEST tasks; only with wants_recent */
+    /* With wants_recent: all of them are among the newest FA_FIND_NEWEST tasks. */
+    bool is_recent;
 };
 
 /* Whether messages for a broker are stored, and how many there are. */

@@ -623,10 +623,13 @@ static void test_join__bad_members(struct fa_t *t)
     bad = member(t, "a.x", "\"drop\"");
     CHECK_OK(t, fa_t_cancel(t, bad, NOBODY));
     CHECK_TRUE(strstr(join_state(t, "drop")->members, "cancelled") != NULL);
+    CHECK_INT(join_state(t, "drop")->waits_for_count, 1);
+    CHECK_STR(join_state(t, "drop")->waits_for[0], "b");
     fa_t_finish_task(t, member(t, "b", "\"drop\""));
     CHECK_INT(count_of(t, "joined"), 0);
     CHECK_STR(join_state(t, "drop")->last_outcome, "dropped");
     CHECK_INT(join_state(t, "drop")->round, 2);
+    CHECK_INT(join_state(t, "drop")->waits_for_count, 0); /* it has not begun */
 
     bad = member(t, "a.x", "\"heal\"");
     CHECK_OK(t, fa_t_fail_final(t, bad, NOBODY, "no"));

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """On a terminal: tables that fit, colours, questions, progress bars, the caret below a mistake."""
 import re
+import socket
 import sqlite3
 import unicodedata
 
@@ -243,6 +244,28 @@ def test_the_place_of_a_mistake(cli):
     equal(width(lines[1][:lines[1].index("x}")]), lines[2].index("^"))
 
 
+def test_the_caret_is_below_the_mistake(cli):
+    def below(*args, wanted):
+        """The text above the caret must begin with `wanted`, whatever is in front of it."""
+        lines = cli.on_terminal(*args, width=80).plain().splitlines()
+        at = max(i for i, line in enumerate(lines) if line.strip() == "^")
+        is_true(all(width(line) <= 80 for line in lines[at - 1:at + 1]), lines)
+        before = lines[at - 1].index(wanted)
+        equal(width(lines[at - 1][:before]), lines[at].index("^"), lines)
+
+    fronts = ("", "ä", "日本語", "e\u0301", "🎉", "\t", "\t\t日\t", "日" * 60, "é" * 300, "a\tb" * 40)
+    for front in fronts:
+        below("submit", "x", '{"' + front.replace("\t", " ") + '":\t1,\tbad}', wanted="bad")
+        below("workflow", "test", "--match", f"a = '{front}' AND\t== 1", "--data", "{}", wanted="== 1")
+        cli.write("w.json", '{"workflow":"w",\n\t"triggers":[{"name":"' + front.replace("\t", " ")
+                  + '",\t"wrong":1}]}')
+        below("workflow", "apply", "w.json", wanted='"wrong"')
+    cli.write("w.yaml", "workflow: w\ntriggers:\n  - { name: 日本語, wrong: 1, on: x, task: { type: y } }\n")
+    below("workflow", "test", "w.yaml", wanted="wrong")
+    # Not into a file or a pipe.
+    is_true("^" not in cli("submit", "x", '{"a": bad}', code=2).err)
+
+
 def test_watch_draws_until_ctrl_c(cli):
     task = cli.submit("x")
     seen = cli.on_terminal("watch", "--interval", "100ms", until=task[-10:])
@@ -275,10 +298,16 @@ def test_watch_stops_and_goes_on(cli):
 
 
 def test_watch_leaves_the_screen_before_an_error(cli):
-    cli.submit("x")
-    seen = cli.on_terminal(shell='"$FAINA" watch --interval 50ms & sleep 0.5; rm faina.db*; '
-                                 'head -c 8192 /dev/urandom > faina.db; wait $!')
-    is_true(seen.out.rindex(LEAVE) < seen.out.index("faina:"), seen.out)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    # The first token makes the server refuse a client without one.
+    seen = cli.on_terminal(shell=f'"$FAINA" serve --no-ui --listen {address} 2> log & server=$!; '
+                                 'until grep -q listening log; do sleep 0.1; done; "$FAINA" submit x; '
+                                 f'"$FAINA" watch --interval 50ms --url http://{address} & watch=$!; '
+                                 'sleep 0.5; "$FAINA" token create --scope read > token; wait $watch; '
+                                 'echo "over $?"; kill $server; wait $server')
+    is_true(seen.out.rindex(LEAVE) < seen.out.index("faina:") < seen.out.index("over 1"), seen.out)
 
 
 def test_watch_counts_what_the_flags_leave(cli):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """emit and workflow: definitions from files, what events make of them, and why."""
 import json
+import re
 import time
 
 from helper_cli import contains, equal, is_true, run
@@ -135,6 +136,33 @@ def test_back_test_of_joins(cli):
     lines = play("onFailure: fire\n    deadline: 1ms", "-o", "jsonl").splitlines()
     equal(len([line for line in lines if json.loads(line)["key"] == "b"]), 1)
     equal(cli("ls", "--type", "index").json()["items"], [])
+
+
+def test_joins_say_what_each_key_waits_for(cli):
+    cli.write("both.yaml", """
+workflow: both
+joins:
+  - name: scanned
+    taskTypes: [scan.text, scan.image, scan.sound]
+    joinKey: hash
+    deadline: 1h
+    task: { type: done }
+""")
+    cli("workflow", "apply", "both.yaml")
+    for kind, key in (("scan.image", "a"), ("scan.text", "b"), ("SCAN.sound", "b")):
+        task = cli.submit(kind, f'{{"hash":"{key}"}}')
+        cli("start", task, "-w", "w")
+        cli("complete", task, "-w", "w")
+    items = {item["key"]: item for item in cli("workflow", "joins").json()["items"]}
+    equal({key: item["waitsFor"] for key, item in items.items()},
+          {"a": ["scan.text", "scan.sound"], "b": ["scan.image"]})
+    rows = cli("workflow", "joins", "both", "-o", "table").out.splitlines()
+    equal(re.split("  +", rows[0]),
+          ["KEY", "WORKFLOW", "JOIN", "WAITS FOR", "HAS", "UNTIL", "ROUND", "LAST"])
+    equal(re.split("  +", rows[1])[:5],
+          ['"a"', "both", "scanned", "scan.text, scan.sound", "scan.image completed"])
+    contains(rows[2], "  scan.image  ")
+    contains(rows[2], "in 60 min")
 
 
 def test_joins_of_all_pages(cli):

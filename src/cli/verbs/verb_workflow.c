@@ -3,7 +3,9 @@
  */
 #include "cli/verbs/verb_workflow.h"
 
+#include "base/clock.h"
 #include "cli/table.h"
+#include "cli/text.h"
 #include "cli/verbs.h"
 #include "model/limits.h"
 #include "model/times.h"
@@ -80,9 +82,11 @@ int fa_workflow_load(struct fa_cli *cli, const char *file, struct fa_bytes *text
     if (fa_workflow_read(*text, format, &target, &cli->arena, out, &mistakes, &err) == FAINA_OK)
         return FA_EXIT_OK;
     fa_cli_note(cli, "faina: %s is not a valid workflow", file);
-    for (size_t i = 0; i < mistakes.count; i++)
+    for (size_t i = 0; i < mistakes.count; i++) {
         fa_cli_note(cli, "%s:%d:%d: %s", file, mistakes.items[i].line, mistakes.items[i].column,
                     mistakes.items[i].message);
+        fa_input_show(cli, *text, mistakes.items[i].line, mistakes.items[i].column);
+    }
     if (mistakes.count == 0)
         fa_cli_note(cli, "%s: %s", file, err.message);
     return FA_EXIT_USAGE;
@@ -256,16 +260,41 @@ int fa_verb_workflow_disable(struct fa_cli *cli)
  * Joins
  */
 
+/* "extract.id3 completed, extract.exif failed" */
+static const char *members_text(struct fa_arena *arena, const char *members)
+{
+    struct fa_json_iter it;
+    struct fa_bytes type;
+    struct fa_json member;
+    const char *text = "";
+
+    if (!members || fa_json_value(fa_str(members)).type != FA_JSON_OBJECT)
+        return NULL;
+    for (it = fa_json_iter(fa_json_value(fa_str(members))); fa_json_next(&it, &type, &member);) {
+        const char *status = fa_json_member_text(member, "status", arena);
+
+        text = fa_arena_printf(arena, "%s%s%s %s", text, text[0] ? ", " : "",
+                               fa_json_unescape(type, arena), status ? status : "");
+    }
+    return text[0] ? text : NULL;
+}
+
 static void add_join(struct fa_table *table, const void *item)
 {
     const struct fa_join_state *state = item;
+    struct fa_arena *arena = &table->arena;
 
     fa_table_add(table, FA_PLAIN, state->key);
     fa_table_add(table, FA_PLAIN, state->workflow);
     fa_table_add(table, FA_PLAIN, state->name);
+    fa_table_add(table, FA_YELLOW,
+                 state->waits_for_count > 0
+                     ? fa_text_join(arena, state->waits_for, state->waits_for_count, ", ")
+                     : NULL);
+    fa_table_add(table, FA_PLAIN, members_text(arena, state->members));
+    fa_table_add(table, FA_PLAIN, fa_text_roughly(arena, state->deadline_us, fa_clock_now_us()));
     fa_table_addf(table, "%lld", (long long)state->round);
     fa_table_add(table, FA_PLAIN, state->last_outcome);
-    fa_table_add(table, FA_PLAIN, state->members);
 }
 
 static const struct fa_list_view join_view = {
@@ -274,9 +303,11 @@ static const struct fa_list_view join_view = {
     .columns = {{"KEY", 0},
                 {"WORKFLOW", 0},
                 {"JOIN", 0},
+                {"WAITS FOR", FA_COLUMN_FLEXIBLE},
+                {"HAS", FA_COLUMN_FLEXIBLE},
+                {"UNTIL", 0},
                 {"ROUND", FA_COLUMN_RIGHT},
-                {"LAST", 0},
-                {"MEMBERS", FA_COLUMN_FLEXIBLE}},
+                {"LAST", 0}},
     .add_row = add_join,
 };
 

@@ -33,8 +33,11 @@ static int test_match(struct fa_cli *cli)
     code = fa_flag_json(cli, "data", &text);
     if (code != FA_EXIT_OK)
         return code;
-    if (fa_match_compile(fa_str(fa_flag(cli, "match")), &cli->arena, &match, &err) != FAINA_OK)
-        return fa_cli_fail(cli, &err);
+    if (fa_match_compile(fa_str(fa_flag(cli, "match")), &cli->arena, &match, &err) != FAINA_OK) {
+        code = fa_cli_fail(cli, &err);
+        fa_input_show(cli, fa_str(fa_flag(cli, "match")), err.line, err.column);
+        return code;
+    }
     fa_match_data_init(&data, fa_str(text));
     if (fa_match_run(match, &data, &verdict, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);

@@ -466,6 +466,20 @@ enum faina_code fa_flows_check_exists(struct fa_db *db, const char *ns, const ch
     return read_stored(db, ns, name, &list, err);
 }
 
+enum faina_code fa_flows_definition(struct fa_db *db, const char *ns, const char *name,
+                                    struct fa_arena *arena, const char **out,
+                                    struct faina_error *err)
+{
+    struct stored_list list = {.arena = arena};
+    enum faina_code code = read_stored(db, ns, name, &list, err);
+
+    *out = code == FAINA_OK ? list.items[0].definition : NULL;
+    if (code != FAINA_NOT_FOUND)
+        return code;
+    fa_error_clear(err);
+    return FAINA_OK;
+}
+
 static enum faina_code set_workflow(struct fa_unit *unit, struct fa_op *op, const char *ns,
                                     const char *name)
 {

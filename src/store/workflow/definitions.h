@@ -132,6 +132,11 @@ FA_MUST_CHECK enum faina_code fa_flows_check_exists(struct fa_db *db, const char
                                                     const char *name, struct fa_arena *arena,
                                                     struct faina_error *err);
 
+/* The definition of a workflow, as JSON in the arena; NULL: the store has none. */
+FA_MUST_CHECK enum faina_code fa_flows_definition(struct fa_db *db, const char *ns,
+                                                  const char *name, struct fa_arena *arena,
+                                                  const char **out, struct faina_error *err);
+
 /* The result of an event so far. Lives in the unit's arena. */
 struct fa_emit_result {
     const char **tasks;

@@ -425,6 +425,79 @@ static void sink_state(void *ctx, size_t row, const struct fa_value *c)
     };
 }
 
+/* The types of a join, by the definition of its workflow. False: it has no such join. */
+static bool find_types(const char *definition, const char *name, struct fa_arena *arena,
+                       const char *const **types, size_t *count)
+{
+    struct fa_json joins, join, member;
+    struct fa_json_iter it;
+
+    if (definition == NULL ||
+        fa_json_check(fa_str(definition), FA_JSON_DEPTH_MAX + 4, "definition", FAINA_INTERNAL,
+                      NULL) != FAINA_OK ||
+        !fa_json_member(fa_json_value(fa_str(definition)), "joins", &joins) ||
+        joins.type != FA_JSON_ARRAY)
+        return false;
+    for (it = fa_json_iter(joins); fa_json_next(&it, NULL, &join);) {
+        const char *text = fa_json_member_text(join, "name", arena);
+
+        if (text != NULL && strcmp(text, name) == 0 && fa_json_member(join, "taskTypes", &member))
+            return fa_json_texts(member, arena, types, count);
+    }
+    return false;
+}
+
+static bool has_member(struct fa_json members, const char *type, struct fa_arena *arena)
+{
+    struct fa_json_iter it = fa_json_iter(members);
+    struct fa_bytes key;
+    struct fa_json value;
+
+    while (fa_json_next(&it, &key, &value))
+        if (fa_name_is_same(fa_json_unescape(key, arena), type))
+            return true;
+    return false;
+}
+
+/* A round without members has not begun: it waits for nothing. */
+static void set_waits(struct fa_join_state *state, const char *definition, struct fa_arena *arena)
+{
+    const char *const *types, **waits;
+    struct fa_json members;
+    size_t count;
+
+    if (state->members == NULL || !find_types(definition, state->name, arena, &types, &count))
+        return;
+    members = fa_json_value(fa_str(state->members));
+    if (members.type != FA_JSON_OBJECT || fa_json_count(members) == 0)
+        return;
+    waits = fa_arena_zero(arena, count + 1, sizeof(*waits));
+    for (size_t i = 0; i < count; i++)
+        if (!has_member(members, types[i], arena))
+            waits[state->waits_for_count++] = types[i];
+    state->waits_for = waits;
+}
+
+/* The joins are sorted by workflow, so each definition is read once. */
+static enum faina_code read_waits(struct fa_source *source, struct state_list *list,
+                                  struct faina_error *err)
+{
+    const char *definition = NULL, *of = NULL;
+    enum faina_code code = FAINA_OK;
+
+    for (size_t i = 0; code == FAINA_OK && i < list->count; i++) {
+        struct fa_join_state *state = &list->items[i];
+
+        if (of == NULL || strcmp(of, state->workflow) != 0)
+            code = fa_flows_definition(source->db, state->ns, state->workflow, list->arena,
+                                       &definition, err);
+        of = state->workflow;
+        if (code == FAINA_OK)
+            set_waits(state, definition, list->arena);
+    }
+    return code;
+}
+
 /* A text as JSON, the form in which keys are stored. */
 static const char *as_json(const char *text, struct fa_arena *arena)
 {
@@ -469,6 +542,8 @@ enum faina_code fa_read_joins(struct fa_source *source, struct fa_op *op)
                                      &op->error);
     if (code == FAINA_OK)
         code = list_joins(source, op, &list, &next_cursor);
+    if (code == FAINA_OK)
+        code = read_waits(source, &list, &op->error);
     if (code != FAINA_OK)
         return code;
     op->joins = fa_arena_zero(op->arena, 1, sizeof(*op->joins));
