@@ -120,6 +120,11 @@ static int no_verb(struct fa_cli *cli, int argc, char **argv)
     return FA_EXIT_USAGE;
 }
 
+static const struct fa_verb *find_second(struct fa_cli *cli, const char *noun, const char *word)
+{
+    return fa_verb_find(fa_arena_printf(&cli->arena, "%s %s", noun, word));
+}
+
 /* Finds the verb; its words are at *first and *second (argc: none). -1: found. */
 static int find_verb(struct fa_cli *cli, int argc, char **argv, int *first, int *second)
 {
@@ -142,11 +147,16 @@ static int find_verb(struct fa_cli *cli, int argc, char **argv, int *first, int 
         return cli->verb ? -1 : unknown_verb(cli, NULL, word);
     }
     *second = next_word(argc, argv, *first + 1);
+    if (fa_verb_find(word) && (*second == argc || !find_second(cli, word, argv[*second]))) {
+        *second = argc; /* "worker" is a verb, and begins "worker ls" */
+        cli->verb = fa_verb_find(word);
+        return -1;
+    }
     if (*second == argc) {
         fa_help_noun(cli, word, has_help_flag(argc, argv) ? stdout : stderr);
         return has_help_flag(argc, argv) ? FA_EXIT_OK : FA_EXIT_USAGE;
     }
-    cli->verb = fa_verb_find(fa_arena_printf(&cli->arena, "%s %s", word, argv[*second]));
+    cli->verb = find_second(cli, word, argv[*second]);
     return cli->verb ? -1 : unknown_verb(cli, word, argv[*second]);
 }
 

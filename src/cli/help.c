@@ -164,7 +164,7 @@ int fa_verb_help(struct fa_cli *cli)
         fa_help_general(cli, stdout);
         return FA_EXIT_OK;
     }
-    if (cli->arg_count == 1 && fa_verb_is_noun(cli->args[0])) {
+    if (cli->arg_count == 1 && fa_verb_is_noun(cli->args[0]) && !fa_verb_find(cli->args[0])) {
         fa_help_noun(cli, cli->args[0], stdout);
         return FA_EXIT_OK;
     }

@@ -83,7 +83,7 @@ int main(int argc, char **argv)
     read_environment(&cli);
     fa_hide_passwords(argc, argv, &cli.arena);
     if (argc > 1 && strcmp(argv[1], "complete-word") == 0) /* started by a shell */
-        code = fa_complete_word(argc - 2, argv + 2);
+        code = fa_complete_word(&cli, argc - 2, argv + 2);
     else
         code = fa_cli_parse(&cli, argc, argv);
     if (code < 0)

@@ -8,7 +8,7 @@
 
 /* Flags that several verbs share. */
 /* clang-format off */
-#define F_TYPE      {"type", 't', "TYPE", "only tasks of this type"}
+#define F_TYPE      {"type", 't', "TYPE", "only tasks of this type", .takes = FA_TAKES_TYPE}
 #define F_STATUS    {"status", 's', "S,...", "only tasks in these statuses", STATUSES, true}
 #define F_TEAM      {"team", 0, "ID", "only tasks of this team"}
 #define F_PARENT    {"parent", 0, "ID", "only subtasks of this task"}
@@ -65,7 +65,7 @@ static const struct fa_flag submit_flags[] = {
     {"attempt-timeout", 0, "DURATION", "the longest run of one attempt (default: no limit)"},
     {"start-by", 0, "DURATION|TIME", "cancel it if it was not started by then"},
     {"resource", 'r', "R", "a resource it uses while it is held; repeat, or list with commas", NULL,
-     true},
+     true, .takes = FA_TAKES_RESOURCE},
     {"depends-on", 0, "ID", "a task that must complete first; repeat, or list with commas", NULL,
      true},
     F_METADATA,
@@ -81,7 +81,8 @@ static const struct fa_flag submit_flags[] = {
 
 static const struct fa_flag get_flags[] = {
     {"key", 'k', "KEY", "the task with this idempotency key"},
-    {"type", 't', "TYPE", "the type of the task with --key (default: the newest of any type)"},
+    {"type", 't', "TYPE", "the type of the task with --key (default: the newest of any type)",
+     .takes = FA_TAKES_TYPE},
     F_END,
 };
 
@@ -97,10 +98,12 @@ static const struct fa_flag ls_flags[] = {
     {"ended-after", 0, "TIME", "ended at this time or later"},
     {"ended-before", 0, "TIME", "ended before this time"},
     {"worker", 'w', "ID", "only tasks that this worker holds"},
-    {"resource", 'r', "R", "only tasks that use this resource"},
+    {"resource", 'r', "R", "only tasks that use this resource", .takes = FA_TAKES_RESOURCE},
     {"error-kind", 0, "WORD", "only tasks whose last error is of this kind"},
-    {"origin", 0, "WORKFLOW", "only tasks that this workflow created"},
-    {"schedule", 0, "NAME", "only tasks that the times of this schedule created"},
+    {"origin", 0, "WORKFLOW", "only tasks that this workflow created",
+     .takes = FA_TAKES_WORKFLOW},
+    {"schedule", 0, "NAME", "only tasks that the times of this schedule created",
+     .takes = FA_TAKES_SCHEDULE},
     F_WHERE,
     {"sort", 0, "FIELD", "createdAt (default), updatedAt, priority or runAt"},
     {"order", 0, "ORDER", "desc (default: newest, highest or latest first) or asc"},
@@ -132,8 +135,9 @@ static const struct fa_flag by_flags[] = {F_BY, F_END};
 
 static const struct fa_flag claim_flags[] = {
     {"worker", 'w', "W", "the name of the worker that claims"},
-    {"types", 't', "A,B", "only these types (default: any)", NULL, true},
-    {"services", 0, "X,Y", "the resources this worker can reach (default: all)", NULL, true},
+    {"types", 't', "A,B", "only these types (default: any)", NULL, true, .takes = FA_TAKES_TYPE},
+    {"services", 0, "X,Y", "the resources this worker can reach (default: all)", NULL, true,
+     .takes = FA_TAKES_RESOURCE},
     {"limit", 'n', "N", "at most this many, up to 1000 (default 1)"},
     F_LEASE,
     {"wait", 0, NULL, "wait for work when there is none"},
@@ -202,7 +206,8 @@ static const struct fa_flag background_flags[] = {
     {"no-archive", 0, NULL, "remove without an archive"}
 
 #define F_POOL                                                                                     \
-    {"services", 0, "X,Y", "the resources this worker can reach (default: all)", NULL, true},      \
+    {"services", 0, "X,Y", "the resources this worker can reach (default: all)", NULL, true,       \
+     .takes = FA_TAKES_RESOURCE},                                                                  \
     {"service", 0, "NAME=CHECK", "a resource it can reach while CHECK succeeds; repeat", NULL,     \
      true},                                                                                        \
     {"pass-env", 0, "NAME",                                                                        \
@@ -212,7 +217,8 @@ static const struct fa_flag background_flags[] = {
 
 static const struct fa_flag worker_flags[] = {
     {"concurrency", 'c', "N", "how many tasks to run at once (default: one per processor)"},
-    {"types", 't', "A,B", "only these types (default: all that have a handler)", NULL, true},
+    {"types", 't', "A,B", "only these types (default: all that have a handler)", NULL, true,
+     .takes = FA_TAKES_TYPE},
     F_POOL,
     {"handlers", 0, "DIR", "the folder of handlers (default $FAINA_HANDLERS, else handlers)",
      .takes = FA_TAKES_FOLDER},
@@ -251,7 +257,7 @@ static const struct fa_flag cron_set_flags[] = {
     {"max-attempts", 0, "N", "how many attempts (default 4; 0: no limit)"},
     F_RETRY,
     {"resource", 'r', "R", "a resource it uses while it is held; repeat, or list with commas", NULL,
-     true},
+     true, .takes = FA_TAKES_RESOURCE},
     F_METADATA, F_END,
 };
 
@@ -353,6 +359,10 @@ static const struct fa_flag history_flags[] = {
     F_END,
 };
 
+static const struct fa_flag stats_flags[] = {
+    {"errors", 0, NULL, "count attempts that failed, by type and kind of error"}, F_END,
+};
+
 static const struct fa_flag failures_flags[] = {
     F_TYPE,
     {"since", 0, "TIME", "only groups with a failure since then; a duration counts back from now"},
@@ -375,6 +385,9 @@ static const struct fa_flag backup_flags[] = {
     {"force", 0, NULL, "replace FILE if it exists"}, F_END,
 };
 
+#define WORKERS                                                                                    \
+    "Lists registered workers. A worker without a heartbeat for 60 seconds "                       \
+    "(FAINA_WORKER_TIMEOUT) is removed."
 #define ID_EXAMPLE "0190c4a2-6f1e-7b3d-8a5c-1f2e3d4c5b6a"
 
 const struct fa_verb fa_verbs[] = {
@@ -393,7 +406,8 @@ const struct fa_verb fa_verbs[] = {
      "faina submit train '{}' --resource gpu --max-attempts 2 --wait --timeout 1h\n"
      "faina submit mail.send '{}' --max-attempts 10 --retry 1m,3,1d\n"
      "faina submit mail.send --bulk mails.jsonl",
-     0, 2, fa_verb_submit, submit_flags, .takes = FA_TAKES_JSON, .makes_store = true},
+     0, 2, fa_verb_submit, submit_flags, .takes = FA_TAKES_JSON, .first = FA_TAKES_TYPE,
+     .makes_store = true},
     {"get", FA_GROUP_TASKS, "ID", "show a task", NULL,
      "faina get " ID_EXAMPLE "\n"
      "faina get --key order-17", 0, 1, fa_verb_get, get_flags},
@@ -481,6 +495,8 @@ const struct fa_verb fa_verbs[] = {
      "faina worker --types image.resize --service gpu=nvidia-smi\n"
      "faina worker --service ollama=tcp:localhost:11434",
      0, 0, fa_verb_worker, worker_flags, .makes_store = true},
+    {"worker ls", FA_GROUP_ADMIN, "[ID]", "list live workers, newest heartbeat first",
+     WORKERS, "faina worker ls", 0, 1, fa_verb_worker_list, NULL},
 
     {"cancel", FA_GROUP_MANAGE, "ID... | --all", "cancel tasks and their subtasks",
      "With --all, every task that has not ended and matches --status and --type: prints how many "
@@ -504,9 +520,9 @@ const struct fa_verb fa_verbs[] = {
      "faina rm --all --status completed --purge", 0, -1, fa_verb_rm, rm_flags},
 
     {"pause", FA_GROUP_ADMIN, "TYPE", "stop claims of a type's tasks", NULL, NULL,
-     1, 1, fa_verb_pause, NULL, .makes_store = true},
+     1, 1, fa_verb_pause, NULL, .takes = FA_TAKES_TYPE, .makes_store = true},
     {"resume", FA_GROUP_ADMIN, "TYPE", "allow claims of a type's tasks again", NULL, NULL,
-     1, 1, fa_verb_resume, NULL},
+     1, 1, fa_verb_resume, NULL, .takes = FA_TAKES_TYPE},
     {"broker on", FA_GROUP_ADMIN, "", "store messages for a broker",
      "From now on each task that becomes ready or ends stores a message, which a node with "
      "$FAINA_BROKER publishes (docs/rabbitmq.md). Such a node switches it on itself when it "
@@ -517,16 +533,16 @@ const struct fa_verb fa_verbs[] = {
     {"broker status", FA_GROUP_ADMIN, "", "show how many messages wait for a broker", NULL, NULL,
      0, 0, fa_verb_broker_status, NULL},
     {"resource ls", FA_GROUP_ADMIN, "[NAME]", "list resources, their limits and holders", NULL,
-     NULL, 0, 1, fa_verb_resource_ls, NULL},
+     NULL, 0, 1, fa_verb_resource_ls, NULL, .takes = FA_TAKES_RESOURCE},
     {"resource set", FA_GROUP_ADMIN, "NAME N", "limit how many tasks use a resource at once",
      "N is a number, or none (or null) for no limit. With --rate also how many may start in a "
      "time, on all nodes together; without, a rate is removed. A NAME that ends in * sets the "
      "limits of each resource that begins with the rest of it and has none of its own.",
      "faina resource set gpu 2\nfaina resource set smtp 5 --rate 10/s --burst 20\n"
      "faina resource set 'mail:*' none --rate 10/s",
-     2, 2, fa_verb_resource_set, resource_flags, .makes_store = true},
+     2, 2, fa_verb_resource_set, resource_flags, .first = FA_TAKES_RESOURCE, .makes_store = true},
     {"resource rm", FA_GROUP_ADMIN, "NAME", "remove the limit of a resource", NULL, NULL,
-     1, 1, fa_verb_resource_rm, NULL},
+     1, 1, fa_verb_resource_rm, NULL, .takes = FA_TAKES_RESOURCE},
     {"team ls", FA_GROUP_ADMIN, "", "list teams", NULL, NULL, 0, 0, fa_verb_team_ls, NULL},
     {"team get", FA_GROUP_ADMIN, "ID", "show a team", NULL, NULL, 1, 1, fa_verb_team_get, NULL},
     {"team create", FA_GROUP_ADMIN, "NAME", "create a team and print its id", NULL,
@@ -538,31 +554,31 @@ const struct fa_verb fa_verbs[] = {
     {"team rm", FA_GROUP_ADMIN, "ID", "remove a team; its tasks stay", NULL, NULL,
      1, 1, fa_verb_team_rm, NULL},
     {"cron ls", FA_GROUP_ADMIN, "[NAME]", "list schedules, or show one", NULL, NULL,
-     0, 1, fa_verb_cron_ls, NULL},
+     0, 1, fa_verb_cron_ls, NULL, .takes = FA_TAKES_SCHEDULE},
     {"cron set", FA_GROUP_ADMIN, "NAME SCHEDULE TYPE [INPUT]", "create a task periodically",
      "SCHEDULE has 5 fields (minute, hour, day of the month, month, day of the week), or 6 with "
      "seconds before them, or is a word such as @daily or @every 90s. An existing schedule is "
      "replaced completely. Each time creates one task, with the key cron:NAME:TIME.",
      "faina cron set report '0 3 * * MON-FRI' report.make '{\"days\":1}' --timezone Europe/Berlin",
-     3, 4, fa_verb_cron_set, cron_set_flags, .takes = FA_TAKES_JSON, .makes_store = true},
+     3, 4, fa_verb_cron_set, cron_set_flags, .takes = FA_TAKES_JSON, .first = FA_TAKES_SCHEDULE,
+     .makes_store = true},
     {"cron pause", FA_GROUP_ADMIN, "NAME...", "pause schedules",
      "A paused schedule creates no tasks, except by cron run.", NULL,
-     1, -1, fa_verb_cron_pause, NULL},
+     1, -1, fa_verb_cron_pause, NULL, .takes = FA_TAKES_SCHEDULE},
     {"cron resume", FA_GROUP_ADMIN, "NAME...", "resume schedules",
      "The next task is created at the next time; times missed during the pause are skipped.", NULL,
-     1, -1, fa_verb_cron_resume, NULL},
+     1, -1, fa_verb_cron_resume, NULL, .takes = FA_TAKES_SCHEDULE},
     {"cron rm", FA_GROUP_ADMIN, "NAME...", "remove schedules; their tasks stay", NULL,
-     NULL, 1, -1, fa_verb_cron_rm, NULL},
+     NULL, 1, -1, fa_verb_cron_rm, NULL, .takes = FA_TAKES_SCHEDULE},
     {"cron run", FA_GROUP_ADMIN, "NAME", "create the task of a schedule now, once",
-     "Also if it is paused. Prints the task's id.", NULL, 1, 1, fa_verb_cron_run, NULL},
+     "Also if it is paused. Prints the task's id.", NULL, 1, 1, fa_verb_cron_run, NULL,
+     .takes = FA_TAKES_SCHEDULE},
     {"cron next", FA_GROUP_ADMIN, "NAME | SCHEDULE", "show the next times of a schedule",
      "A NAME is looked up in the store; a SCHEDULE needs no engine.",
      "faina cron next report\n"
      "faina cron next '*/15 9-17 * * MON-FRI' --timezone America/New_York --count 5",
-     1, 1, fa_verb_cron_next, cron_next_flags},
-    {"worker-list", FA_GROUP_ADMIN, "[ID]", "list live workers, newest heartbeat first",
-     "Lists registered workers. A worker without a heartbeat for 60 seconds "
-     "(FAINA_WORKER_TIMEOUT) is removed.", NULL,
+     1, 1, fa_verb_cron_next, cron_next_flags, .takes = FA_TAKES_SCHEDULE},
+    {"worker-list", FA_GROUP_ADMIN, "[ID]", "list live workers, as worker ls does", WORKERS, NULL,
      0, 1, fa_verb_worker_list, NULL},
 
     {"emit", FA_GROUP_ADMIN, "TYPE [DATA|@FILE|-]", "emit an event",
@@ -575,7 +591,7 @@ const struct fa_verb fa_verbs[] = {
     {"workflow ls", FA_GROUP_ADMIN, "", "list workflows", NULL, NULL,
      0, 0, fa_verb_workflow_ls, NULL},
     {"workflow get", FA_GROUP_ADMIN, "NAME", "print the definition of a workflow, as JSON", NULL,
-     NULL, 1, 1, fa_verb_workflow_get, NULL},
+     NULL, 1, 1, fa_verb_workflow_get, NULL, .takes = FA_TAKES_WORKFLOW},
     {"workflow apply", FA_GROUP_ADMIN, "FILE...", "store workflows",
      "FILE is YAML (.yaml, .yml) or JSON (.json), or - for stdin. All errors in all files are "
      "reported, each with its line and column, and nothing is stored then. A definition that is "
@@ -584,15 +600,15 @@ const struct fa_verb fa_verbs[] = {
      1, -1, fa_verb_workflow_apply, NULL, .takes = FA_TAKES_FILE, .makes_store = true},
     {"workflow rm", FA_GROUP_ADMIN, "NAME...", "remove workflows",
      "Tasks that they created stay. Joins in progress are removed.", NULL,
-     1, -1, fa_verb_workflow_rm, NULL},
+     1, -1, fa_verb_workflow_rm, NULL, .takes = FA_TAKES_WORKFLOW},
     {"workflow enable", FA_GROUP_ADMIN, "NAME...", "enable workflows", NULL, NULL,
-     1, -1, fa_verb_workflow_enable, NULL},
+     1, -1, fa_verb_workflow_enable, NULL, .takes = FA_TAKES_WORKFLOW},
     {"workflow disable", FA_GROUP_ADMIN, "NAME...", "disable workflows",
      "Members of joins in progress are kept. workflow apply sets what the definition contains.",
      NULL,
-     1, -1, fa_verb_workflow_disable, NULL},
+     1, -1, fa_verb_workflow_disable, NULL, .takes = FA_TAKES_WORKFLOW},
     {"workflow joins", FA_GROUP_ADMIN, "[NAME]", "show what joins wait for", NULL, NULL,
-     0, 1, fa_verb_workflow_joins, workflow_joins_flags},
+     0, 1, fa_verb_workflow_joins, workflow_joins_flags, .takes = FA_TAKES_WORKFLOW},
     {"workflow test", FA_GROUP_ADMIN, "[FILE]", "try a definition or a match expression",
      "With FILE the definition is checked. With --last, too, the stored events are replayed: the "
      "tasks that its triggers would have created are counted in a table or a JSON object, or "
@@ -629,13 +645,18 @@ const struct fa_verb fa_verbs[] = {
      "faina serve --listen 0.0.0.0:7070 --tls-cert cert.pem --tls-key key.pem",
      0, 0, fa_verb_serve, serve_flags, .makes_store = true},
     {"stats", FA_GROUP_OPERATE, "", "count tasks by status and type",
-     "Counts one namespace; --namespace '*' counts all.", NULL, 0, 0, fa_verb_stats, NULL},
+     "Counts one namespace; --namespace '*' counts all. With --errors it counts attempts that "
+     "failed, by type and kind of error, with the most frequent message of each, where # is a "
+     "number or an id, and … is quoted text; faina failures lists the messages.",
+     "faina stats\n"
+     "faina stats --errors", 0, 0, fa_verb_stats, stats_flags},
     {"history", FA_GROUP_OPERATE, "[TYPE]", "what was submitted and ended, over time",
      "A line for each type, with the completed tasks of each step as bars; with TYPE, a line for "
      "each step. "
      "Minutes are kept for 72 hours, hours for 90 days.",
      "faina history\n"
-     "faina history mail.send --from 1d --step 1h", 0, 1, fa_verb_history, history_flags},
+     "faina history mail.send --from 1d --step 1h", 0, 1, fa_verb_history, history_flags,
+     .takes = FA_TAKES_TYPE},
     {"failures", FA_GROUP_OPERATE, "", "list groups of failures that are alike",
      "Attempts that failed, by type, kind and message, where # is a number or an id, and … is "
      "quoted text; the largest group first. Lists one namespace; --namespace '*' lists all.",

@@ -16,6 +16,10 @@ enum fa_takes {
     FA_TAKES_FOLDER,
     FA_TAKES_JSON, /* JSON, or @FILE */
     FA_TAKES_URL,  /* an engine: sqlite:FILE and others */
+    FA_TAKES_TYPE, /* these four are names that the engine has */
+    FA_TAKES_SCHEDULE,
+    FA_TAKES_WORKFLOW,
+    FA_TAKES_RESOURCE,
     FA_TAKES_COUNT
 };
 
@@ -54,6 +58,7 @@ struct fa_verb {
     const char *arg_choices;     /* possible first arguments, for completion; NULL: anything */
     bool is_raw;                 /* parses its own flags: all after the verb are arguments */
     enum fa_takes takes;         /* its arguments */
+    enum fa_takes first;         /* the first of them, where that is another; TEXT: it isn't */
     bool makes_store;            /* creates a missing store; the others need one that exists */
 };
 
@@ -142,6 +147,7 @@ int fa_verb_worker_list(struct fa_cli *cli); /* verb_admin.c */
 int fa_verb_stats(struct fa_cli *cli);
 int fa_verb_history(struct fa_cli *cli);  /* verb_history.c */
 int fa_verb_failures(struct fa_cli *cli); /* verb_failures.c */
+int fa_stats_errors(struct fa_cli *cli);  /* stats --errors */
 int fa_verb_emit(struct fa_cli *cli);     /* verb_workflow.c */
 int fa_verb_workflow_ls(struct fa_cli *cli);
 int fa_verb_workflow_get(struct fa_cli *cli);
@@ -167,7 +173,7 @@ int fa_verb_version(struct fa_cli *cli);
 int fa_verb_completion(struct fa_cli *cli); /* verb_completion.c */
 /* Not in the table: the scripts in completions/ run `faina complete-word WORD...` with the words
  * before the cursor and the one that is being typed. */
-int fa_complete_word(int argc, char **argv);
+int fa_complete_word(struct fa_cli *cli, int argc, char **argv);
 int fa_verb_help(struct fa_cli *cli); /* help.c */
 
 #endif

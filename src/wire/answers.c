@@ -297,8 +297,8 @@ const struct fa_shape fa_shape_found = {
                     .doc = "The tasks, newest first"),
         FA_ROW("hasMore", BOOL, struct fa_found, has_more, .doc = "There are, or may be, more"),
         FA_ROW("recent", BOOL, struct fa_found, is_recent,
-               .doc = "With `recent=true`: all of them are among the newest 100,000 tasks, so their "
-                      "ends find them")),
+               .doc = "With `recent=true`: all of them are among the newest 100,000 tasks, so "
+                      "their ends find them")),
 };
 
 const struct fa_shape fa_shape_claims = {

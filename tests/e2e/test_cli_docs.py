@@ -3,9 +3,12 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
+import time
 
-from helper_cli import BIN, ROOT, Skip, contains, environment, equal, is_true, run, verbs
+from helper_cli import (BIN, PATIENCE, ROOT, Skip, contains, environment, equal, is_served, is_true, run,
+                        verbs)
 
 FILES = {"bash": "faina.bash", "zsh": "_faina", "fish": "faina.fish"}
 # The scripts run the program that is in the path.
@@ -57,6 +60,76 @@ def test_bash_completes(cli):
     equal(complete(cli, "faina", "ls", "--status=dead"), ["dead_letter"])
     equal(complete(cli, "faina", "submit", "--bulk", "--prio"), ["--priority"])
     equal(complete(cli, "faina", "--namespace", ""), [])
+
+
+def fill(cli):
+    """Names of each kind, of which each begins with "the"."""
+    cli.submit("the.type")
+    cli.submit("the-other")
+    cli.submit("not offered")
+    cli("submit", "hidden", "--namespace", "away")
+    cli("cron", "set", "the.hour", "@hourly", "x")
+    cli("resource", "set", "the:*", "3")
+    cli("resource", "set", "the:gpu", "2")
+    cli.write("w.json", '{"workflow":"the.flow","triggers":[{"name":"t","on":"e","task":{"type":"x"}}]}')
+    cli("workflow", "apply", "w.json")
+
+
+TYPES = ["the-other", "the.type"]
+ENGINE_NAMES = (
+    (("pause", "t"), TYPES), (("resume", "the."), ["the.type"]), (("submit", "t"), TYPES),
+    (("submit", "the.type", "t"), []), (("ls", "--type", "t"), TYPES), (("ls", "-t", "t"), TYPES),
+    (("ls", "--type=the-"), ["the-other"]), (("claim", "--types", "the.type,the-"), ["the.type,the-other"]),
+    (("history", "t"), TYPES), (("history", "the.type", "t"), []), (("failures", "--type", "the."), ["the.type"]),
+    (("pause", "--namespace", "away", "h"), ["hidden"]), (("--namespace=away", "pause", "h"), ["hidden"]),
+    (("cron", "run", "t"), ["the.hour"]), (("cron", "set", "t"), ["the.hour"]),
+    (("cron", "rm", "x", "t"), ["the.hour"]), (("ls", "--schedule", "t"), ["the.hour"]),
+    (("workflow", "get", "t"), ["the.flow"]), (("workflow", "joins", "t"), ["the.flow"]),
+    (("ls", "--origin", "t"), ["the.flow"]), (("ls", "--resource", "t"), ["the:gpu"]),
+    (("submit", "x", "-r", "the:"), ["the:gpu"]), (("resource", "rm", "t"), ["the:gpu"]),
+    (("ls", "--status", "pending,comp"), ["pending,completed"]), (("worker", "l"), ["ls"]),
+    (("team", "get", "t"), []), (("get", "t"), []),
+)
+
+
+def test_bash_completes_names_of_the_engine(cli):
+    fill(cli)
+    for words, names in ENGINE_NAMES:
+        # Behind a colon bash replaces only the rest.
+        equal(sorted(complete(cli, "faina", *words)),
+              [name.split(":")[-1] if ":" in words[-1] else name for name in names], words)
+
+
+def test_names_come_from_a_server(cli):
+    fill(cli)
+    server = cli.start("serve", "--listen", "unix:" + cli.path("s"), "--no-ui")
+    try:
+        end = time.monotonic() + PATIENCE
+        while not is_served(cli) and time.monotonic() < end:
+            time.sleep(0.05)
+        for url in ((), ("--url", "unix:" + cli.path("s"))):
+            done = cli("complete-word", *url, "pause", "")
+            equal(sorted(done.out.split()), [*TYPES, "words"], url)
+    finally:
+        server.terminate()
+        server.communicate(timeout=PATIENCE)
+
+
+def test_completion_is_silent_and_quick_without_an_engine(cli):
+    with socket.socket() as silent: # accepts connections, and never answers
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        urls = ("sqlite:none.db", f"http://127.0.0.1:{silent.getsockname()[1]}", "http://127.0.0.1:1",
+                "postgres://127.0.0.1:1/x", f"postgres://127.0.0.1:{silent.getsockname()[1]}/x", "nonsense")
+        for url in urls:
+            begin = time.monotonic()
+            done = cli("complete-word", "--url", url, "pause", "")
+            equal((done.out, done.err), ("words\n", ""), url)
+            is_true(time.monotonic() - begin < (5 if "-asan" in BIN or "-tsan" in BIN else 2), url)
+    equal(os.listdir(cli.folder), []) # nothing was created
+    with open(cli.path("bad.db"), "w", encoding="ascii") as file:
+        file.write("not a store " * 1000)
+    equal(cli("complete-word", "--url", "sqlite:bad.db", "pause", "").err, "")
 
 
 def test_bash_completes_files(cli):
@@ -133,6 +206,24 @@ def test_fish_completes(cli):
     equal(offers("faina db copy sqlite:ta"), ["sqlite:tasks.jsonl"])
     equal(offers("faina worker --handlers t"), ["tools/"])
     equal(offers("faina ls ta"), [])
+    fill(cli)
+    for words, names in ENGINE_NAMES:
+        equal(sorted(offers("faina " + " ".join(words))),
+              [words[-1].split("=")[0] + "=" + name if "=" in words[-1] else name for name in names], words)
+
+
+def test_zsh_completes_names_of_the_engine(cli):
+    if not shutil.which("zsh"):
+        raise Skip("no zsh here")
+    fill(cli)
+    cli.write(".zshrc", f"PS1='ready> '\nfpath=({ROOT}/completions $fpath)\n"
+              "autoload -Uz compinit; compinit -u -D\n"
+              "faina() { printf '<%s>' \"$@\"; }\n")
+    for typed, got in (("cron run t\t", "<cron><run><the.hour>"), ("ls --origin t\t", "<ls><--origin><the.flow>"),
+                       ("resume the.\t", "<resume><the.type>"), ("resource rm t\t", "<resource><rm><the:gpu>")):
+        shown = cli.on_terminal(shell="exec zsh -i", width=200, env={"ZDOTDIR": cli.folder},
+                                replies=(("ready> ", f"faina {typed}\n"), (">", "exit\n")))
+        contains(shown.plain(), got)
 
 
 def page():

@@ -506,6 +506,8 @@ int fa_verb_stats(struct fa_cli *cli)
     struct fa_op op = {.kind = FA_OP_STATS};
     int code;
 
+    if (fa_flag_is_given(cli, "errors"))
+        return fa_stats_errors(cli);
     op.name.ns = cli->ns;
     code = fa_cli_run(cli, &op);
     if (code != FA_EXIT_OK)

@@ -70,8 +70,8 @@ const struct fa_route fa_routes[] = {
      "`schedule` those that the times of this schedule created, `metadata.PATH=VALUE` those whose "
      "metadata has this value at the path, and `dueBefore` pending ones that are due before the "
      "time (without `runAt` a task is due when it is submitted). `sort` is `createdAt`, "
-     "`updatedAt`, `priority` (the highest first, and the oldest first among those of one priority) or `runAt` (without "
-     "one a task counts by its submit); `order=asc` is the reverse. "
+     "`updatedAt`, `priority` (the highest first, and the oldest first among those of one priority) "
+     "or `runAt` (without one a task counts by its submit); `order=asc` is the reverse. "
      "`limit` is at most 1000; continue with `cursor`, the `nextCursor` of the page before, in the "
      "same order. A page may have fewer tasks than `limit`, or none, and still have a "
      "`nextCursor`: a request reads a bounded number of rows, and a page of large tasks ends "
@@ -81,8 +81,8 @@ const struct fa_route fa_routes[] = {
     {"GET", FA_API "/tasks:find", FA_OP_FIND, fa_handle_find, 0, NULL, "id recent", NULL,
      &fa_shape_found, 200, "Find tasks by a part of their ids",
      "Tasks whose ids begin with `id`, and, if it has 6 digits or more, those of the newest "
-     "100,000 tasks whose ids end with it; in all namespaces that the token is for. Up to 10 of them, the "
-     "newest first.",
+     "100,000 tasks whose ids end with it; in all namespaces that the token is for. Up to 10 of "
+     "them, the newest first.",
      "curl \"$URL" FA_API "/tasks:find?id=$(echo $ID | tail -c 9)\""},
     {"GET", TASK, FA_OP_GET, fa_handle_get, 0, NULL, NULL, NULL, &fa_shape_task, 200,
      "Read a task",

@@ -90,7 +90,7 @@ static void names_what_it_takes(const struct fa_verb *verb, const struct fa_flag
         [FA_TAKES_URL] = "URL",
     };
 
-    for (enum fa_takes takes = FA_TAKES_FILE; takes < FA_TAKES_COUNT; takes++)
+    for (enum fa_takes takes = FA_TAKES_FILE; takes <= FA_TAKES_URL; takes++)
         check_true(flag->name,
                    (flag->takes == takes) == (flag->value && !strcmp(flag->value, names[takes])));
 }
@@ -108,6 +108,7 @@ static void test_verbs__nouns(void **state)
     check_true("resource", fa_verb_is_noun("resource"));
     check_true("res", !fa_verb_is_noun("res"));
     check_true("submit", !fa_verb_is_noun("submit"));
+    check_true("worker", fa_verb_is_noun("worker") && fa_verb_find("worker") != NULL);
     check_true("a noun alone is no verb", fa_verb_find("resource") == NULL);
     /* Verbs of one noun are adjacent: the completions rely on it. */
     for (size_t i = 1; i < fa_verb_count; i++) {
