@@ -196,6 +196,9 @@ struct faina_task {
     int64_t cancelled_count; /* how many tasks were cancelled, with those below this one */
     /* Only from a server, for a token with the scope view and not read: */
     bool redacted; /* input, output, metadata, spec and the error's detail are left out */
+    /* Only in a claim's result, for the handler: W3C Trace Context of the attempt or, when no spans
+     * are exported, of the submitter; NULL: none. */
+    const char *traceparent;
 };
 
 /* What to submit. Only `type` is required, or `name` or `input` (then the type is "default"). */
@@ -238,6 +241,7 @@ struct faina_submit {
      * dedupe_input only. */
     const char *key_scope;
     enum faina_on_duplicate on_duplicate; /* with a key or dedupe_input only */
+    const char *traceparent; /* W3C Trace Context of the submitter, stored in the metadata */
 };
 
 /* The caller of an operation on a task, and the state it expects. All zero: not a worker, in any

@@ -43,7 +43,8 @@ type Task struct {
 	CreatedAt      time.Time       `json:"createdAt"`
 	UpdatedAt      time.Time       `json:"updatedAt"`
 	CompletedAt    *time.Time      `json:"completedAt"`
-	Existing       bool            `json:"existing"` // the key was in use, and this is the first task
+	Traceparent    string          `json:"traceparent"` // of a claim: W3C Trace Context for the handler
+	Existing       bool            `json:"existing"`    // the key was in use, and this is the first task
 	Raw            json.RawMessage `json:"-"`
 }
 
@@ -139,6 +140,9 @@ func Resources(names ...string) SubmitOption { return Set("resources", names) }
 
 // DependsOn names the tasks that must complete first.
 func DependsOn(ids ...string) SubmitOption { return Set("dependsOn", ids) }
+
+// Traceparent is the trace that the task continues (W3C Trace Context); see InjectTrace.
+func Traceparent(text string) SubmitOption { return Set("traceparent", text) }
 
 // Metadata is context about the task, for people and filters.
 func Metadata(metadata map[string]any) SubmitOption { return Set("metadata", metadata) }
@@ -267,13 +271,17 @@ func NewClient(options ...ClientOption) (*Client, error) {
 // Submit stores a task. With a key that exists the result is the first task, with Existing.
 func (c *Client) Submit(ctx context.Context, taskType string, input any, options ...SubmitOption) (*Task, error) {
 	body := c.withNamespace(Submission{taskType, input, options}.body())
+	_, repeat := body["idempotencyKey"]
+	task := &Task{}
+	return task, c.do(ctx, request{method: "POST", path: "/tasks", body: body, header: c.traceHeader(ctx), repeat: repeat}, task)
+}
+
+func (c *Client) traceHeader(ctx context.Context) http.Header {
 	header := http.Header{}
 	if c.trace != nil {
 		c.trace(ctx, header)
 	}
-	_, repeat := body["idempotencyKey"]
-	task := &Task{}
-	return task, c.do(ctx, request{method: "POST", path: "/tasks", body: body, header: header, repeat: repeat}, task)
+	return header
 }
 
 // SubmitMany stores up to 10,000 tasks in one transaction. Each is accepted or refused by itself.
@@ -286,8 +294,8 @@ func (c *Client) SubmitMany(ctx context.Context, tasks []Submission) ([]Submitte
 		repeat = repeat && hasKey
 	}
 	var answer struct{ Items []Submitted }
-	err := c.do(ctx, request{method: "POST", path: "/tasks:batch", body: map[string]any{"tasks": bodies}, repeat: repeat},
-		&answer)
+	err := c.do(ctx, request{method: "POST", path: "/tasks:batch", body: map[string]any{"tasks": bodies},
+		header: c.traceHeader(ctx), repeat: repeat}, &answer)
 	return answer.Items, err
 }
 

@@ -204,7 +204,7 @@ func Warnings(logf func(format string, args ...any)) WorkerOption {
 	return func(w *Worker) { w.logf = logf }
 }
 
-// ExtractTrace makes the context of a handler from the trace context of the submit.
+// ExtractTrace makes the context of a handler from the trace context of its attempt, or else of the submit.
 func ExtractTrace(extract func(ctx context.Context, traceparent string) context.Context) WorkerOption {
 	return func(w *Worker) { w.extract = extract }
 }
@@ -475,8 +475,22 @@ func (w *Worker) attempt(attempt *Attempt, handler handlerFunc) {
 	}
 }
 
+// Subtasks continue the trace of the attempt, unless they have one of their own.
+func continueTrace(subtasks any, traceparent string) {
+	bodies, _ := subtasks.([]map[string]any)
+	for _, body := range bodies {
+		metadata, _ := body["metadata"].(map[string]any)
+		_, hasParent := metadata["traceparent"]
+		_, isGiven := body["traceparent"]
+		if traceparent != "" && !hasParent && !isGiven {
+			body["traceparent"] = traceparent
+		}
+	}
+}
+
 func (w *Worker) complete(attempt *Attempt, output any) {
 	if given, is := output.(outcome); is {
+		continueTrace(given.body["subtasks"], attempt.Task.Traceparent)
 		w.end(attempt, given.act, given.body)
 		return
 	}
@@ -500,7 +514,11 @@ func (w *Worker) call(attempt *Attempt, handler handlerFunc) (output any, err er
 		}
 	}()
 	ctx := attempt.ctx
-	if parent, is := attempt.Task.Metadata["traceparent"].(string); is && w.extract != nil {
+	parent := attempt.Task.Traceparent
+	if parent == "" {
+		parent, _ = attempt.Task.Metadata["traceparent"].(string)
+	}
+	if parent != "" && w.extract != nil {
 		ctx = w.extract(ctx, parent)
 	}
 	if attempt.Task.Phase == "error" {

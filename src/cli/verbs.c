@@ -72,6 +72,7 @@ static const struct fa_flag submit_flags[] = {
     {"spec", 0, "JSON", "settings to store with the task; also @FILE", .takes = FA_TAKES_JSON},
     {"team", 0, "ID", "the team it belongs to"},
     {"created-by", 0, "WHO", "the person or program that submits it"},
+    {"traceparent", 0, "TEXT", "the trace that it continues (W3C Trace Context)"},
     {"wait", 0, NULL, "wait until it has ended"},
     F_TIMEOUT,
     {"bulk", 0, "FILE", "one task per line of JSON, from FILE or stdin", .is_optional = true,

@@ -51,7 +51,8 @@ const struct fa_curl *fa_curl_load(struct faina_error *err)
     if (is_loaded)
         return &functions;
     fa_error_set(err, FAINA_NOT_SUPPORTED,
-                 "engines behind HTTP need libcurl, which can't be used here (%s); on Debian: "
+                 "engines behind HTTP and OpenTelemetry need libcurl, which can't be used here "
+                 "(%s); on Debian: "
                  "apt-get install libcurl4",
                  why_not);
     return NULL;

@@ -18,6 +18,7 @@
     X(version_info)                                                                                \
     X(easy_init)                                                                                   \
     X(easy_cleanup)                                                                                \
+    X(easy_perform)                                                                                \
     X(easy_reset)                                                                                  \
     X(easy_setopt)                                                                                 \
     X(easy_getinfo)                                                                                \

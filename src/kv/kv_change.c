@@ -333,3 +333,27 @@ void fa_kv_changes_run(struct fa_kv_engine *engine, struct fa_kv_change *changes
                                   open[i]->id, FA_KV_TRIES));
     free(open);
 }
+
+bool fa_kv_change_attempt(const struct fa_kv_change *change, struct fa_span_attempt *out)
+{
+    const struct faina_task *task = &change->record.task;
+    bool is_release = change->op != NULL && change->op->kind == FA_OP_RELEASE;
+    bool has_failed = change->op == NULL || change->op->kind == FA_OP_FAIL;
+
+    if (!change->is_written || change->old_status >= FAINA_STATUS_COUNT || is_release ||
+        !fa_status_uses_resources(change->old_status) || fa_status_uses_resources(task->status))
+        return false;
+    *out = (struct fa_span_attempt){
+        .kind = {task->ns, task->type},
+        .fence = task->fence,
+        .attempt = task->attempts,
+        .phase = task->phase,
+        .worker = change->op != NULL ? change->op->by.worker_id : NULL,
+        .start_us = task->started_us ? task->started_us : task->claimed_us,
+        .end_us = task->updated_us,
+        .status = task->status,
+        .has_failed = has_failed,
+        .error = has_failed ? task->error : NULL,
+    };
+    return fa_id_parse(task->id, &out->id);
+}

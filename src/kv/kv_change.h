@@ -61,6 +61,10 @@ struct fa_kv_change {
     struct fa_bytes value;
 };
 
+/* The attempt that a written change has ended. False: it has ended none. */
+struct fa_span_attempt;
+bool fa_kv_change_attempt(const struct fa_kv_change *change, struct fa_span_attempt *out);
+
 void fa_kv_changes_run(struct fa_kv_engine *engine, struct fa_kv_change *changes, size_t count);
 
 /* TASK_NOT_FOUND, with its sentence. */

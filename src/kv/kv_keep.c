@@ -29,6 +29,7 @@ static void expire(struct fa_kv_engine *engine, const char **ids, size_t count,
     struct fa_kv_change *changes = fa_arena_zero(arena, count + 1, sizeof(*changes));
     struct fa_commit_stats stats = {0};
     struct fa_task_end *ended = fa_arena_zero(arena, count + 1, sizeof(*ended));
+    struct fa_span_attempt *attempts = fa_arena_zero(arena, count + 1, sizeof(*attempts));
 
     for (size_t i = 0; i < count; i++)
         changes[i] =
@@ -42,12 +43,15 @@ static void expire(struct fa_kv_engine *engine, const char **ids, size_t count,
         if (!changes[i].is_written)
             continue;
         stats.leases_lost += changes[i].is_lost;
+        stats.span_attempt_count +=
+            fa_kv_change_attempt(&changes[i], &attempts[stats.span_attempt_count]);
         if (fa_status_is_ended(changes[i].record.task.status))
             ended[stats.ended_count++] =
                 (struct fa_task_end){{changes[i].record.task.ns, changes[i].record.task.type},
                                      changes[i].record.task.status};
     }
     stats.ended = ended;
+    stats.span_attempts = attempts;
     if (stats.leases_lost + stats.ended_count > 0)
         fa_waiters_publish_stats(engine->waiters, &stats);
 }

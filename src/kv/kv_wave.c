@@ -107,7 +107,23 @@ struct stats {
     struct fa_kind *submitted;
     struct fa_task_end *ended;
     struct fa_task_span *waits, *runs;
+    /* NULL: nobody wants them. */
+    struct fa_span_submit *span_submits;
+    struct fa_span_attempt *span_attempts;
 };
+
+static void count_spans(struct stats *stats, const struct fa_kv_change *change)
+{
+    const struct faina_task *task = &change->record.task;
+    struct fa_span_attempt attempt;
+    struct fa_id id;
+
+    if (fa_kv_change_attempt(change, &attempt))
+        stats->span_attempts[stats->stats.span_attempt_count++] = attempt;
+    if (change->old_status == FAINA_STATUS_COUNT && fa_id_parse(task->id, &id))
+        stats->span_submits[stats->stats.span_submit_count++] = (struct fa_span_submit){
+            id, {task->ns, task->type}, task->created_us, task->metadata};
+}
 
 static void count_change(struct stats *stats, const struct fa_kv_change *change)
 {
@@ -132,6 +148,8 @@ static void count_change(struct stats *stats, const struct fa_kv_change *change)
             {task->ns, task->type}, task->updated_us > since ? task->updated_us - since : 0};
     }
     stats->stats.leases_lost += change->is_lost;
+    if (stats->span_attempts != NULL)
+        count_spans(stats, change);
 }
 
 static void publish_facts(struct fa_kv_wave *wave)
@@ -147,6 +165,10 @@ static void publish_facts(struct fa_kv_wave *wave)
     stats.ended = fa_arena_zero(&wave->arena, most, sizeof(*stats.ended));
     stats.waits = fa_arena_zero(&wave->arena, most, sizeof(*stats.waits));
     stats.runs = fa_arena_zero(&wave->arena, most, sizeof(*stats.runs));
+    if (fa_waiters_wants_spans(wave->engine->waiters)) {
+        stats.span_submits = fa_arena_zero(&wave->arena, most, sizeof(*stats.span_submits));
+        stats.span_attempts = fa_arena_zero(&wave->arena, most, sizeof(*stats.span_attempts));
+    }
     for (size_t i = 0; i < wave->submit_count; i++)
         count_change(&stats, &wave->submits[i].change);
     for (size_t i = 0; i < wave->change_count; i++)
@@ -159,6 +181,8 @@ static void publish_facts(struct fa_kv_wave *wave)
     stats.stats.ended = stats.ended;
     stats.stats.waits = stats.waits;
     stats.stats.runs = stats.runs;
+    stats.stats.span_submits = stats.span_submits;
+    stats.stats.span_attempts = stats.span_attempts;
     fa_waiters_publish_stats(wave->engine->waiters, &stats.stats);
 }
 

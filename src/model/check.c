@@ -14,6 +14,7 @@
 #include "model/submit_fields.h"
 #include "model/task_filter.h"
 #include "model/task_rules.h"
+#include "model/trace.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -370,6 +371,7 @@ static enum faina_code check_submit(const struct faina_submit *task, size_t inpu
 {
     struct checker c = {
         .refusal = FAINA_INVALID_TASK, .is_json_checked = is_json_checked, .err = err};
+    struct fa_trace trace;
 
     /* With a name or an input and no type, the type is "default". */
     if (!task->type && !task->name && !task->input)
@@ -381,6 +383,10 @@ static enum faina_code check_submit(const struct faina_submit *task, size_t inpu
     not_both(&c, task->idempotency_key && task->dedupe_input, "dedupe", "idempotencyKey");
     needs_key(&c, task, task->key_scope != NULL, "keyScope");
     needs_key(&c, task, task->on_duplicate != FAINA_ON_DUPLICATE_RETURN, "onDuplicate");
+    if (c.result == FAINA_OK && task->traceparent && !fa_trace_parse(task->traceparent, &trace))
+        c.result = fa_error_field(err, c.refusal, "traceparent",
+                                  "traceparent is no W3C Trace Context (00-TRACE-SPAN-FLAGS, in "
+                                  "lower-case hex)");
     return c.result;
 }
 

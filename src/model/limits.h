@@ -11,6 +11,7 @@
 #define FA_NAMESPACE_SIZE_MAX 255
 #define FA_WORKER_ID_SIZE_MAX 255
 #define FA_CREATED_BY_SIZE_MAX 255
+#define FA_TRACEPARENT_SIZE_MAX 200 /* bytes; those of version 00 have 55 */
 #define FA_RESOURCE_NAME_SIZE_MAX 255
 #define FA_EVENT_VALUE_SIZE_MAX 4096 /* of a value in the event of a change; else its hash */
 #define FA_KEY_SIZE_MAX 512

@@ -101,6 +101,10 @@ const struct fa_field fa_submit_fields[] = {
      .doc = "The same as `teamId`"},
     {MEMBER("createdBy", TEXT, created_by), .max = FA_CREATED_BY_SIZE_MAX,
      .doc = "Submitter, free text"},
+    {MEMBER("traceparent", TEXT, traceparent), .flags = FA_FIELD_DIRECT,
+     .max = FA_TRACEPARENT_SIZE_MAX,
+     .doc = "W3C Trace Context of the submitter, stored in the metadata as `traceparent`; used "
+            "instead of the header of this name"},
     {.name = NULL},
 };
 /* clang-format on */

@@ -17,6 +17,7 @@
 #define FA_SERVER_SERVER_H
 
 #include "json/log.h"
+#include "model/trace.h"
 #include "service/service.h"
 
 #include <stdatomic.h>
@@ -48,6 +49,11 @@ struct fa_server_options {
      * defaults. */
     int64_t unsent_max, unsent_connection_max;
     const struct fa_log *log;
+    const struct fa_sampler
+        *sampler; /* of the spans that this process exports; NULL: it does not */
+    /* Writes further metrics, in the text format of Prometheus; NULL: none. */
+    void (*more_metrics)(void *ctx, struct fa_buf *out);
+    void *more_metrics_ctx;
 };
 
 /* The limits of H2, each with its test. */
@@ -86,6 +92,9 @@ const char *fa_server_address(const struct fa_server *server, size_t index);
 /* That of the beanstalkd protocol; NULL: none. */
 const char *fa_server_beanstalk_address(const struct fa_server *server);
 bool fa_server_listens_on(const struct fa_server *server, const char *address);
+
+/* Writes what /metrics answers. It queries the store, in the caller's thread. */
+void fa_server_write_metrics(struct fa_server *server, struct fa_buf *out);
 
 /* Logs what the engine has set aside, and failing chores. A server calls it itself. */
 struct fa_commit_stats;

@@ -13,6 +13,7 @@
 #include "model/limits.h"
 #include "model/rate.h"
 #include "model/states.h"
+#include "model/trace.h"
 #include "model/workflow.h"
 #include "wire/schedule_body.h"
 
@@ -132,9 +133,64 @@ static enum faina_code check_names(const struct faina_submit *subtasks, size_t c
     return code;
 }
 
-static enum faina_code check_block(size_t input_max, const struct fa_op *op,
+/* Stores the submitter's trace in the metadata, from where everything else reads it. `task` has
+ * passed its check. */
+static enum faina_code store_trace(struct faina_submit *task, struct fa_arena *arena,
                                    struct faina_error *err)
 {
+    struct fa_trace trace;
+
+    if (!fa_trace_parse(task->traceparent, &trace))
+        return FAINA_OK;
+    task->metadata = fa_trace_store(task->metadata, &trace, arena);
+    task->traceparent = NULL;
+    if (strlen(task->metadata) > FA_METADATA_SIZE_MAX)
+        return fa_error_field(err, FAINA_PAYLOAD_TOO_LARGE, "metadata",
+                              "metadata is larger than %d bytes together with the traceparent",
+                              FA_METADATA_SIZE_MAX);
+    return FAINA_OK;
+}
+
+static enum faina_code check_submit(struct fa_op *op, size_t input_max, struct faina_error *err)
+{
+    enum faina_code code = fa_check_submit(op->submit, input_max, err);
+    struct faina_submit *copy;
+
+    if (code != FAINA_OK || !op->submit->traceparent)
+        return code;
+    copy = (void *)fa_arena_copy(op->arena, (const char *)op->submit, sizeof(*copy));
+    code = store_trace(copy, op->arena, err);
+    op->submit = copy;
+    return code;
+}
+
+static bool have_traces(const struct faina_submit *tasks, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (tasks[i].traceparent)
+            return true;
+    return false;
+}
+
+static enum faina_code store_traces(struct fa_op *op, struct faina_error *err)
+{
+    size_t size = op->block.count * sizeof(*op->block.subtasks);
+    enum faina_code code = FAINA_OK;
+    struct faina_submit *copies;
+
+    if (!have_traces(op->block.subtasks, op->block.count))
+        return FAINA_OK;
+    copies = (void *)fa_arena_copy(op->arena, (const char *)op->block.subtasks, size);
+    for (size_t i = 0; code == FAINA_OK && i < op->block.count; i++)
+        code = store_trace(&copies[i], op->arena, err);
+    op->block.subtasks = copies;
+    return code;
+}
+
+static enum faina_code check_block(size_t input_max, struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code names;
+
     if (op->block.count > 0 && !op->block.subtasks)
         return fa_error_field(err, FAINA_INVALID_REQUEST, "subtasks",
                               "subtasks is NULL, but its count is %zu", op->block.count);
@@ -160,7 +216,8 @@ static enum faina_code check_block(size_t input_max, const struct fa_op *op,
         }
         return code;
     }
-    return check_names(op->block.subtasks, op->block.count, err);
+    names = check_names(op->block.subtasks, op->block.count, err);
+    return names == FAINA_OK ? store_traces(op, err) : names;
 }
 
 static enum faina_code check_note(const struct fa_op *op, struct faina_error *err)
@@ -347,8 +404,7 @@ static enum faina_code check_task(const struct fa_op *op, bool needs_worker,
 }
 
 /* The members of an operation on one task besides the task and the actor. */
-static enum faina_code check_change(size_t input_max, const struct fa_op *op,
-                                    struct faina_error *err)
+static enum faina_code check_change(size_t input_max, struct fa_op *op, struct faina_error *err)
 {
     bool needs_worker = op->kind == FA_OP_CLAIM || op->kind == FA_OP_HEARTBEAT ||
                         op->kind == FA_OP_NOTE || op->kind == FA_OP_AMEND ||
@@ -569,7 +625,7 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *defa
 {
     switch (op->kind) {
     case FA_OP_SUBMIT:
-        return fa_check_submit(op->submit, input_max, err);
+        return check_submit(op, input_max, err);
     case FA_OP_CLAIM_NEXT:
         return fa_check_claim(op->claim, err);
     case FA_OP_CLAIM:

@@ -22,6 +22,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "model/backup.h"
+#include "model/id.h"
 #include "model/operation.h"
 
 #include <stdalign.h>
@@ -49,6 +50,27 @@ struct fa_kind {
     const char *ns, *type;
 };
 
+/* A task that was stored. */
+struct fa_span_submit {
+    struct fa_id id;
+    struct fa_kind kind;
+    int64_t created_us;
+    const char *metadata; /* NULL: none */
+};
+
+/* A run of a task that has ended: of its handler, or of work in the background. */
+struct fa_span_attempt {
+    struct fa_id id;
+    struct fa_kind kind;
+    int64_t fence, attempt; /* the attempt's number; a run that resumes it has the same */
+    enum faina_phase phase;
+    const char *worker; /* NULL: unknown */
+    int64_t start_us, end_us;
+    enum faina_status status; /* of the task, afterwards */
+    bool has_failed;          /* with `error`, JSON or NULL */
+    const char *error;
+};
+
 struct fa_commit_stats {
     size_t op_count;                 /* operations in its transaction */
     const struct fa_kind *submitted; /* of the tasks that it created */
@@ -66,6 +88,11 @@ struct fa_commit_stats {
     const struct fa_task_span
         *runs; /* for each end of an attempt, except a release: since its start or claim */
     size_t run_count;
+    /* Only for listeners with wants_spans. */
+    const struct fa_span_submit *span_submits;
+    size_t span_submit_count;
+    const struct fa_span_attempt *span_attempts;
+    size_t span_attempt_count;
     size_t leases_lost;
     const struct faina_emit_failure
         *trigger_failures; /* workflow tasks that could not be created when a task ended or a
@@ -82,6 +109,7 @@ struct fa_commit_stats {
 struct fa_listener {
     void (*on_commit)(void *ctx, const struct fa_notification *notification);
     void (*count)(void *ctx, const struct fa_commit_stats *stats);
+    bool wants_spans; /* with `count`: its facts for spans, which cost memory and time */
     void *ctx;
     struct fa_listener *next; /* the engine's */
 };

@@ -30,6 +30,7 @@ struct fa_waiters {
     pthread_mutex_t listeners_mutex; /* guards the list, also while they are called (W3) */
     struct fa_listener *listeners;
     atomic_size_t counters; /* listeners that count stats; changed under the mutex */
+    atomic_size_t span_listeners; /* those of them with wants_spans */
 };
 
 static struct bucket *bucket_of(struct fa_waiters *waiters, struct fa_id id)
@@ -163,6 +164,7 @@ void fa_waiters_listen(struct fa_waiters *waiters, struct fa_listener *listener)
     listener->next = waiters->listeners;
     waiters->listeners = listener;
     atomic_fetch_add(&waiters->counters, listener->count != NULL);
+    atomic_fetch_add(&waiters->span_listeners, listener->wants_spans);
     pthread_mutex_unlock(&waiters->listeners_mutex);
 }
 
@@ -173,6 +175,7 @@ void fa_waiters_unlisten(struct fa_waiters *waiters, struct fa_listener *listene
         if (*link == listener) {
             *link = listener->next;
             atomic_fetch_sub(&waiters->counters, listener->count != NULL);
+            atomic_fetch_sub(&waiters->span_listeners, listener->wants_spans);
             break;
         }
     }
@@ -182,6 +185,11 @@ void fa_waiters_unlisten(struct fa_waiters *waiters, struct fa_listener *listene
 bool fa_waiters_has_counters(struct fa_waiters *waiters)
 {
     return atomic_load_explicit(&waiters->counters, memory_order_relaxed) > 0;
+}
+
+bool fa_waiters_wants_spans(struct fa_waiters *waiters)
+{
+    return atomic_load_explicit(&waiters->span_listeners, memory_order_relaxed) > 0;
 }
 
 void fa_waiters_publish_stats(struct fa_waiters *waiters, const struct fa_commit_stats *stats)

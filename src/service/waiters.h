@@ -46,6 +46,8 @@ void fa_waiters_notify_ready(struct fa_waiters *waiters, uint64_t types);
 struct fa_commit_stats;
 /* Whether a listener counts stats; and a call of those that do. */
 bool fa_waiters_has_counters(struct fa_waiters *waiters);
+/* Whether one of them wants the facts for spans. */
+bool fa_waiters_wants_spans(struct fa_waiters *waiters);
 void fa_waiters_publish_stats(struct fa_waiters *waiters, const struct fa_commit_stats *stats);
 
 void fa_waiters_close(struct fa_waiters *waiters);

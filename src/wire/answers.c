@@ -262,7 +262,9 @@ const struct fa_shape fa_shape_task = {
              .doc = "The key is in use, by a task with another input"),
         TASK("cancelledCount", INT64, cancelled_count, .flags = OMIT,
              .doc = "In the answer to a cancel: how many tasks it has cancelled"),
-        TASK("redacted", BOOL, redacted, REDACTED)),
+        TASK("redacted", BOOL, redacted, REDACTED),
+        TASK("traceparent", TEXT, traceparent, .flags = OMIT,
+             .doc = "In the answer to a claim: W3C Trace Context for the handler")),
 };
 
 #define CURSOR(structure)                                                                          \

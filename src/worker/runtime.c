@@ -46,6 +46,7 @@ static enum faina_code start_pool(struct fa_runtime *runtime, struct fa_service 
         .namespaces = config->namespaces,
         .namespace_count = config->namespace_count,
         .source = config->source,
+        .sampler = config->sampler,
         .log = config->log,
     };
     enum faina_code code = fa_pool_create(&runtime->pool, service, runtime->loop, &pool, err);

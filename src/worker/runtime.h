@@ -46,6 +46,9 @@ struct fa_runtime_config {
     /* Where plugins open the engine (faina_plugin_open); NULL: they can't. */
     const char *plugin_url;
     int64_t kill_after_ms; /* from SIGTERM to SIGKILL; 0: 10 s */
+    /* Of the spans that this process exports (model/trace.h); lent until the runtime is destroyed.
+     * NULL: it exports none. */
+    const struct fa_sampler *sampler;
     struct fa_reporter log;
 };
 

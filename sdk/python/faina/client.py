@@ -22,6 +22,7 @@ SUBMIT = {
     "group": ("group", None), "resources": ("resources", list), "depends_on": ("dependsOn", list),
     "metadata": ("metadata", None), "spec": ("spec", None), "team_id": ("teamId", None),
     "namespace": ("namespace", None), "created_by": ("createdBy", None),
+    "traceparent": ("traceparent", None),
 }
 # Times of a filter may be given as datetimes.
 TIMES = ("After", "Before")
@@ -107,8 +108,8 @@ class Client:
 
     def submit(self, type, input=None, **options):
         """Stores a task. Options: name priority delay run_at key key_scope on_duplicate dedupe max_attempts
-        retry timeout start_by group resources depends_on metadata spec team_id namespace created_by.
-        With a `key` that exists the result is the first task, with `existing` true."""
+        retry timeout start_by group resources depends_on metadata spec team_id namespace created_by
+        traceparent. With a `key` that exists the result is the first task, with `existing` true."""
         return Task(self.request("POST", "/tasks", self._with_namespace(spec(type, input, **options)),
                                  headers=tracing.inject(), repeat=options.get("key") is not None))
 
@@ -117,7 +118,7 @@ class Client:
         Each is accepted or refused by itself; the result is a list of Submitted, in their order."""
         bodies = [self._with_namespace(spec(**task)) for task in tasks]
         repeat = all("idempotencyKey" in body or "dedupe" in body for body in bodies)
-        answer = self.request("POST", "/tasks:batch", {"tasks": bodies}, repeat=repeat)
+        answer = self.request("POST", "/tasks:batch", {"tasks": bodies}, headers=tracing.inject(), repeat=repeat)
         return [Submitted(item) for item in answer["items"]]
 
     def get(self, id):

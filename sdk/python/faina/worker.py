@@ -409,7 +409,8 @@ class Worker:
         elif isinstance(value, Background):
             self._end(context, "background", {"reason": value.reason, "timeout": as_duration(value.timeout)})
         elif isinstance(value, Subtasks):
-            self._end(context, "block", {"failFast": value.fail_fast, "subtasks": [spec(**task) for task in value.tasks]})
+            self._end(context, "block", {"failFast": value.fail_fast, "subtasks": [tracing.continued(spec(**task), context.raw)
+                                                                                             for task in value.tasks]})
         else:
             try:
                 json.dumps(value)

@@ -42,6 +42,8 @@ export interface Task<Input = any, Output = any> {
     completedAt: string | null;
     /** In the answer to a submit: its key was in use, and this is the first task. */
     existing?: boolean;
+    /** In the answer to a claim: W3C Trace Context for the handler. */
+    traceparent?: string;
     [member: string]: any;
 }
 export interface SubmitOptions {
@@ -71,6 +73,8 @@ export interface SubmitOptions {
     teamId?: string;
     namespace?: string;
     createdBy?: string;
+    /** W3C Trace Context; by default that of the present span (`useOpenTelemetry`). */
+    traceparent?: string;
 }
 export interface Submit extends SubmitOptions {
     type: string;

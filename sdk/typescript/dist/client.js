@@ -68,7 +68,7 @@ export class Client {
     async submitMany(tasks) {
         const bodies = tasks.map((task) => this.withNamespace(toBody(task)));
         const repeat = bodies.every((body) => "idempotencyKey" in body || "dedupe" in body);
-        return (await this.request("POST", "/tasks:batch", { body: { tasks: bodies }, repeat })).items;
+        return (await this.request("POST", "/tasks:batch", { body: { tasks: bodies }, headers: inject(), repeat })).items;
     }
     get(id) {
         return this.request("GET", `/tasks/${encodeURIComponent(id)}`);

@@ -3,5 +3,7 @@
 export declare function useOpenTelemetry(module: unknown): void;
 /** The headers of a submit. */
 export declare function inject(): Record<string, string>;
-/** Runs a handler in the context of the submit. */
+/** Runs a handler in the context of its attempt, or else of the submit. */
 export declare function inContextOf<Result>(traceparent: unknown, run: () => Result): Result;
+/** A subtask, which continues the trace of the attempt unless it has one of its own. */
+export declare function continued(subtask: Record<string, any>, traceparent: string | undefined): Record<string, any>;

@@ -10,9 +10,13 @@ export function inject() {
     api?.propagation.inject(api.context.active(), carrier);
     return Object.fromEntries(Object.entries(carrier).filter(([name]) => name === "traceparent" || name === "tracestate"));
 }
-/** Runs a handler in the context of the submit. */
+/** Runs a handler in the context of its attempt, or else of the submit. */
 export function inContextOf(traceparent, run) {
     if (api === null || typeof traceparent !== "string")
         return run();
     return api.context.with(api.propagation.extract(api.context.active(), { traceparent }), run);
+}
+/** A subtask, which continues the trace of the attempt unless it has one of its own. */
+export function continued(subtask, traceparent) {
+    return traceparent === undefined || subtask.metadata?.traceparent !== undefined ? subtask : { traceparent, ...subtask };
 }

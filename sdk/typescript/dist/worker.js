@@ -13,7 +13,7 @@
 import { Client, sleep, toBody } from "./client.js";
 import { FainaError, Permanent, Retry, Unavailable } from "./errors.js";
 import { stringify } from "./json.js";
-import { inContextOf } from "./tracing.js";
+import { continued, inContextOf } from "./tracing.js";
 /** Returned by a handler: run the task again after this. No attempt is counted. */
 export class Snooze {
     duration;
@@ -308,7 +308,7 @@ export class Worker {
                     throw await this.subtaskFailure(context);
                 run = handler.onError;
             }
-            const value = await inContextOf(context.task.metadata?.traceparent, () => run(context.task.input, context));
+            const value = await inContextOf(context.task.traceparent ?? context.task.metadata?.traceparent, () => run(context.task.input, context));
             this.returned(context, value);
         }
         catch (error) {
@@ -328,7 +328,7 @@ export class Worker {
         if (value instanceof Background)
             return this.end(context, "background", { reason: value.reason, timeout: value.timeout });
         if (value instanceof Subtasks)
-            return this.end(context, "block", { ...value.options, subtasks: value.tasks.map(toBody) });
+            return this.end(context, "block", { ...value.options, subtasks: value.tasks.map((task) => continued(toBody(task), context.task.traceparent)) });
         try {
             stringify(value);
         }

@@ -47,6 +47,8 @@ export interface Task<Input = any, Output = any> {
     completedAt: string | null;
     /** In the answer to a submit: its key was in use, and this is the first task. */
     existing?: boolean;
+    /** In the answer to a claim: W3C Trace Context for the handler. */
+    traceparent?: string;
     [member: string]: any;
 }
 
@@ -73,6 +75,8 @@ export interface SubmitOptions {
     teamId?: string;
     namespace?: string;
     createdBy?: string;
+    /** W3C Trace Context; by default that of the present span (`useOpenTelemetry`). */
+    traceparent?: string;
 }
 
 export interface Submit extends SubmitOptions {
@@ -215,7 +219,7 @@ export class Client {
     async submitMany(tasks: Submit[]): Promise<Submitted[]> {
         const bodies = tasks.map((task) => this.withNamespace(toBody(task)));
         const repeat = bodies.every((body) => "idempotencyKey" in body || "dedupe" in body);
-        return (await this.request("POST", "/tasks:batch", { body: { tasks: bodies }, repeat })).items;
+        return (await this.request("POST", "/tasks:batch", { body: { tasks: bodies }, headers: inject(), repeat })).items;
     }
 
     get(id: string): Promise<Task> {

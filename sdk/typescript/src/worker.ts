@@ -13,7 +13,7 @@
 import { Client, sleep, toBody, type Submit, type Task } from "./client.js";
 import { FainaError, Permanent, Retry, Unavailable, type Duration } from "./errors.js";
 import { stringify, type Json } from "./json.js";
-import { inContextOf } from "./tracing.js";
+import { continued, inContextOf } from "./tracing.js";
 
 /** Returned by a handler: run the task again after this. No attempt is counted. */
 export class Snooze {
@@ -331,7 +331,7 @@ export class Worker {
                 if (handler.onError === undefined) throw await this.subtaskFailure(context);
                 run = handler.onError;
             }
-            const value = await inContextOf(context.task.metadata?.traceparent, () => run(context.task.input, context));
+            const value = await inContextOf(context.task.traceparent ?? context.task.metadata?.traceparent, () => run(context.task.input, context));
             this.returned(context, value);
         } catch (error) {
             this.failed(context, error);
@@ -350,7 +350,7 @@ export class Worker {
         if (value instanceof Background)
             return this.end(context, "background", { reason: value.reason, timeout: value.timeout });
         if (value instanceof Subtasks)
-            return this.end(context, "block", { ...value.options, subtasks: value.tasks.map(toBody) });
+            return this.end(context, "block", { ...value.options, subtasks: value.tasks.map((task) => continued(toBody(task), context.task.traceparent)) });
         try {
             stringify(value);
         } catch (error: any) {

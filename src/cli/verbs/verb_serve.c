@@ -7,6 +7,7 @@
  */
 #include "cli/verbs/verb_pool.h"
 #include "cli/verbs/verb_retention.h"
+#include "cli/export.h"
 #include "cli/publish.h"
 #include "cli/share.h"
 #include "cli/standby.h"
@@ -109,6 +110,7 @@ struct background_services {
     struct fa_retention_thread *retention;
     const char *broker; /* its URL; NULL: none */
     struct fa_publisher *publisher;
+    struct fa_cli_export export;
 
     /* For the thread that waits for a second signal. */
     pthread_mutex_t mutex;
@@ -169,6 +171,11 @@ static int read_options(struct fa_cli *cli, struct fa_server_options *options,
         code = fa_cli_retention_read(cli, &services->keep);
     if (code == FA_EXIT_OK)
         code = fa_cli_broker_url(cli, &services->broker);
+    if (code == FA_EXIT_OK) {
+        const struct fa_reporter log = fa_reporter_of_log(options->log);
+
+        code = fa_cli_export_read(cli, &log, &services->export);
+    }
     if (code == FA_EXIT_OK)
         code =
             fa_flag_int(cli, "input-max", 1, FA_INPUT_SIZE_CEILING, &cli->options.input_size_max);
@@ -341,6 +348,7 @@ static enum faina_code start_workers(struct fa_cli *cli, const struct fa_log *lo
     config->handlers = handlers_folder();
     config->owns_process = true;
     config->plugin_url = fa_share_plugin_url(cli, beside);
+    config->sampler = fa_cli_export_sampler(&services->export);
     config->log = fa_reporter_of_log(log);
     return services->workers > 0 ? fa_runtime_start(&services->runtime, cli->service, config, err)
                                  : FAINA_OK;
@@ -430,6 +438,7 @@ static void shut_down(struct fa_server *server, struct background_services *serv
     FA_LOG(log, FA_LOG_INFO, "stopping: finishing what runs; a second signal ends it at once",
            {NULL, NULL});
     stop_background_services(services);
+    fa_cli_export_leave(&services->export);
     if (!fa_server_stop(server, services->drain_ms, &services->is_forced))
         FA_LOG(log, FA_LOG_WARN, "some clients were disconnected", {NULL, NULL});
     atomic_store(&services->is_down, true);
@@ -437,6 +446,22 @@ static void shut_down(struct fa_server *server, struct background_services *serv
         pthread_kill(thread, SIGTERM);
         pthread_join(thread, NULL);
     }
+}
+
+/* The exporter first: it has a span of every task that the server stores. */
+static enum faina_code start_server(struct fa_cli *cli, struct fa_server_options *options,
+                                    struct background_services *services, const char *node_id,
+                                    struct fa_server **out, struct faina_error *err)
+{
+    const struct fa_reporter log = fa_reporter_of_log(options->log);
+    enum faina_code code = fa_cli_export_start(cli, &services->export, node_id, &log, err);
+
+    fa_cli_export_options(&services->export, options);
+    if (code == FAINA_OK)
+        code = fa_server_start(out, cli->service, options, err);
+    if (code == FAINA_OK)
+        fa_cli_export_metrics(&services->export, *out);
+    return code;
 }
 
 static int serve(struct fa_cli *cli, struct fa_server_options *options,
@@ -468,13 +493,16 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options,
     /* Before the first event can be emitted. */
     if (watch_workflows(cli, options->log, &services->workflows, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
-    if (fa_server_start(&server, cli->service, options, &err) != FAINA_OK) {
+    if (start_server(cli, options, services, node.id, &server, &err) != FAINA_OK) {
         stop_background_services(services);
+        fa_cli_export_stop(&services->export);
         return fa_cli_fail(cli, &err);
     }
     if (start_background_services(cli, options->log, options->beside, services, &err) != FAINA_OK) {
         stop_background_services(services);
+        fa_cli_export_leave(&services->export);
         fa_server_stop(server, 0, NULL);
+        fa_cli_export_stop(&services->export);
         return fa_cli_fail(cli, &err);
     }
     fa_share_advertise(cli, server, options->beside);
@@ -487,6 +515,7 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options,
     sign_off(&node);
     fa_service_advertise(cli->service, NULL);
     shut_down(server, services, options->log);
+    fa_cli_export_stop(&services->export);
     fa_cli_close(cli);
     FA_LOG(options->log, FA_LOG_INFO, "ended", {NULL, NULL});
     return FA_EXIT_OK;

@@ -9,6 +9,7 @@
 #include "cli/verbs/verb_pool.h"
 #include "cli/verbs/verb_retention.h"
 #include "broker/consumer.h"
+#include "cli/export.h"
 #include "cli/publish.h"
 #include "cli/share.h"
 #include "cli/standby.h"
@@ -48,7 +49,8 @@ struct worker {
     struct fa_publisher *publisher;
     struct fa_consumer *consumer; /* with --broker-queue */
     struct fa_server *server;     /* NULL: this process owns no file */
-    struct fa_standby *standby;   /* of a file that another process owns */
+    struct fa_cli_export export;
+    struct fa_standby *standby; /* of a file that another process owns */
     atomic_bool is_stopped, is_forced;
 };
 
@@ -119,6 +121,8 @@ static int read_flags(struct fa_cli *cli, struct worker *worker)
     config->needs_handlers = true;
     config->owns_process = true;
     config->log = worker->keep.log = fa_reporter_of_log(&worker->log);
+    if (code == FA_EXIT_OK)
+        code = fa_cli_export_read(cli, &config->log, &worker->export);
     if (cli->ns && !fa_cli_is_all_namespaces(cli)) {
         config->namespaces = &cli->ns;
         config->namespace_count = 1;
@@ -171,15 +175,37 @@ static void log_damage(void *ctx, const struct fa_commit_stats *stats)
     fa_server_log_damage(&((struct worker *)ctx)->log, stats);
 }
 
-/* Starts retention, the server for other processes, and the pool. */
+/* The spans of an engine in another process are exported by that process. */
+static enum faina_code start_export(struct fa_cli *cli, struct worker *worker,
+                                    struct faina_error *err)
+{
+    struct fa_cli_export *export = &worker->export;
+
+    if (fa_service_is_remote(cli->service)) {
+        if (export->is_on)
+            fa_report(&worker->config.log, FA_LOG_INFO,
+                      "the server exports the spans of this worker's attempts, if a collector is "
+                      "set there");
+        export->is_on = false;
+    }
+    worker->config.sampler = fa_cli_export_sampler(export);
+    return fa_cli_export_start(cli, export, worker->config.worker_id, &worker->config.log, err);
+}
+
+/* Starts the exporter, retention, the server for other processes, and the pool. */
 static enum faina_code begin(struct fa_cli *cli, struct worker *worker, struct faina_error *err)
 {
-    const struct fa_server_options options = {.beside = fa_share_address(cli, &worker->log),
-                                              .log = &worker->log};
-    enum faina_code code = fa_cli_retention_start(cli, &worker->keep, &worker->retention, err);
+    struct fa_server_options options = {.beside = fa_share_address(cli, &worker->log),
+                                        .log = &worker->log};
+    enum faina_code code = start_export(cli, worker, err);
 
+    fa_cli_export_options(&worker->export, &options);
+    if (code == FAINA_OK)
+        code = fa_cli_retention_start(cli, &worker->keep, &worker->retention, err);
     if (code == FAINA_OK && options.beside)
         code = fa_server_start(&worker->server, cli->service, &options, err);
+    if (code == FAINA_OK && worker->server)
+        fa_cli_export_metrics(&worker->export, worker->server);
     if (code == FAINA_OK && !worker->server) {
         worker->service = cli->service;
         worker->listener = (struct fa_listener){.count = log_damage, .ctx = worker};
@@ -220,10 +246,12 @@ static void end(struct worker *worker)
         fa_service_unlisten(worker->service, &worker->listener);
     fa_retention_stop(worker->retention);
     fa_publisher_stop(worker->publisher);
+    fa_cli_export_leave(&worker->export);
     if (worker->server && !fa_server_stop(worker->server, CLIENTS_DRAIN_MS, &worker->is_forced))
         fa_report(&worker->config.log, FA_LOG_WARN, "some clients were disconnected");
     fa_runtime_destroy(worker->runtime);
     fa_consumer_destroy(worker->consumer);
+    fa_cli_export_stop(&worker->export);
     fa_standby_stop(worker->standby); /* last: the worker reaches the engine through it */
 }
 

@@ -9,6 +9,7 @@
 #include "model/other_names.h"
 #include "model/states.h"
 #include "model/times.h"
+#include "model/trace.h"
 #include "server/server_inner.h"
 #include "server/routes/route.h"
 #include "wire/wire_workflow.h"
@@ -436,20 +437,12 @@ struct fa_bytes fa_request_body(const struct fa_request *req)
     return (struct fa_bytes){req->body.ptr, req->body.len};
 }
 
-/* 00-<32 hex>-<16 hex>-<2 hex>, in lower case. Version ff and ids of zeros are invalid. */
 const char *fa_request_trace(const struct fa_request *req)
 {
-    static const char shape[] = "hh-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh-hhhhhhhhhhhhhhhh-hh";
     const char *text = fa_request_header(req, "traceparent");
+    struct fa_trace trace;
 
-    if (!text || strlen(text) != sizeof(shape) - 1)
-        return NULL;
-    for (size_t i = 0; shape[i]; i++)
-        if (shape[i] == 'h' ? !strchr("0123456789abcdef", text[i]) : text[i] != shape[i])
-            return NULL;
-    if (strncmp(text, "ff", 2) == 0 || strspn(text + 3, "0") == 32 || strspn(text + 36, "0") == 16)
-        return NULL;
-    return text;
+    return fa_trace_parse(text, &trace) && strlen(text) == FA_TRACE_SIZE - 1 ? text : NULL;
 }
 
 bool fa_request_is_type(const struct fa_request *req, const char *type)

@@ -5,6 +5,7 @@
 
 #include "model/codes.h"
 #include "model/other_names.h"
+#include "model/trace.h"
 #include "server/server_inner.h"
 #include "wire/wire.h"
 
@@ -31,8 +32,21 @@ const struct fa_act_kind fa_act_claim = {&fa_body_claim, FA_OP_CLAIM},
                          fa_act_cancel = {&fa_body_cancel, FA_OP_CANCEL},
                          fa_act_retry = {&fa_body_retry, FA_OP_RETRY};
 
+/* Adds the trace context for the handler of a claimed task. */
+static void add_trace(struct fa_request *req, struct faina_task *task)
+{
+    char text[FA_TRACE_SIZE];
+
+    if (fa_trace_of_claim(req->server->options.sampler, task, text))
+        task->traceparent = fa_arena_strdup(&req->arena, text);
+}
+
 static void after_act(struct fa_request *req)
 {
+    const struct fa_op *op = &req->posted.ops[0];
+
+    if (op->code == FAINA_OK && (op->kind == FA_OP_CLAIM || op->kind == FA_OP_START))
+        add_trace(req, op->task);
     if (!fa_request_refused(req))
         fa_respond_task(req, 200, req->posted.ops[0].task);
 }
@@ -229,8 +243,10 @@ static void after_claims(struct fa_request *req)
     fa_json_begin_object(w);
     fa_json_key(w, "tasks");
     fa_json_begin_array(w);
-    for (size_t i = 0; i < tasks->count; i++)
+    for (size_t i = 0; i < tasks->count; i++) {
+        add_trace(req, &tasks->items[i]);
         fa_wire_put_task(w, &tasks->items[i]);
+    }
     fa_json_end_array(w);
     fa_json_end_object(w);
     fa_response_end(req);

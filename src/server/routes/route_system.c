@@ -338,56 +338,84 @@ static void put_refused(struct fa_buf *out, struct fa_server *server)
                       fa_refusal_name((enum fa_refusal)i), atomic_load(&server->refused[i]));
 }
 
-static void after_metrics(struct fa_request *req)
+#define METRICS_OPS 3
+#define METRICS_SIZE_MAX ((size_t)16 * 1024 * 1024)
+
+/* What /metrics reads from the store. */
+static void fill_metrics_ops(struct fa_op ops[METRICS_OPS])
 {
-    struct fa_server *server = req->server;
+    ops[0].kind = FA_OP_STATS;
+    ops[0].name.ns = "*";
+    ops[1].kind = FA_OP_RESOURCE_LIST;
+    ops[1].part = (struct fa_part){.is_asked = true, .limit = FA_LIST_LIMIT_MAX};
+    ops[2].kind = FA_OP_BROKER_GET;
+}
+
+static void write_metrics(struct fa_server *server, const struct fa_op ops[METRICS_OPS],
+                          struct fa_arena *arena, struct fa_buf *out)
+{
     struct fa_post_stats post = fa_post_stats(server->post);
     struct fa_service_clock clock;
-    struct fa_buf out;
     size_t connections;
     int64_t now_us;
 
     connections = atomic_load(&server->connection_count);
-    fa_buf_init(&out, (size_t)16 * 1024 * 1024);
-    fa_metrics_head(&out, "faina_build_info", "gauge", "The version of the program.");
-    fa_buf_printf(&out, "faina_build_info{version=\"%s\"} 1\n", FAINA_VERSION);
+    fa_metrics_head(out, "faina_build_info", "gauge", "The version of the program.");
+    fa_buf_printf(out, "faina_build_info{version=\"%s\"} 1\n", FAINA_VERSION);
     fa_service_clock(server->service, &clock);
     now_us = fa_clock_now_us() + clock.offset_ms * 1000;
-    put_store(&out, &req->posted.ops[0], &req->posted.ops[1], now_us, &req->arena);
-    put_broker(&out, &req->posted.ops[2], now_us);
-    put_gauge(&out, "faina_clock_offset_seconds",
+    put_store(out, &ops[0], &ops[1], now_us, arena);
+    put_broker(out, &ops[2], now_us);
+    put_gauge(out, "faina_clock_offset_seconds",
               "How far the engine's clock is ahead of the system clock.",
               (double)clock.offset_ms / 1000);
-    fa_metrics_head(&out, "faina_clock_jumps_total", "counter", "Jumps of the system clock.");
-    fa_buf_printf(&out, "faina_clock_jumps_total %g\n", (double)clock.jumps);
-    put_gauge(&out, "faina_store_full", "1 while new tasks are refused because the disk is full.",
+    fa_metrics_head(out, "faina_clock_jumps_total", "counter", "Jumps of the system clock.");
+    fa_buf_printf(out, "faina_clock_jumps_total %g\n", (double)clock.jumps);
+    put_gauge(out, "faina_store_full", "1 while new tasks are refused because the disk is full.",
               atomic_load(&server->service->is_full) ? 1 : 0);
-    put_gauge(&out, "faina_http_connections", "Open connections.", (double)connections);
-    put_gauge(&out, "faina_http_connections_max", "The limit of open connections.",
+    put_gauge(out, "faina_http_connections", "Open connections.", (double)connections);
+    put_gauge(out, "faina_http_connections_max", "The limit of open connections.",
               (double)server->connections_max);
-    put_refused(&out, server);
-    put_gauge(&out, "faina_waits", "Waiting claims and long polls of tasks.", (double)post.waits);
-    put_gauge(&out, "faina_streams", "Open event streams.",
+    put_refused(out, server);
+    put_gauge(out, "faina_waits", "Waiting claims and long polls of tasks.", (double)post.waits);
+    put_gauge(out, "faina_streams", "Open event streams.",
               (double)fa_streams_count(server->streams));
-    put_gauge(&out, "faina_queued_operations", "Queued operations.", (double)post.queued);
-    fa_metrics_head(&out, "faina_auth_failures_total", "counter", "Requests with a bad token.");
-    fa_buf_printf(&out, "faina_auth_failures_total %llu\n",
+    put_gauge(out, "faina_queued_operations", "Queued operations.", (double)post.queued);
+    fa_metrics_head(out, "faina_auth_failures_total", "counter", "Requests with a bad token.");
+    fa_buf_printf(out, "faina_auth_failures_total %llu\n",
                   (unsigned long long)fa_logins_failures(server->logins));
-    fa_metrics_write(server->metrics, &out, route_name);
+    fa_metrics_write(server->metrics, out, route_name);
+    if (server->options.more_metrics)
+        server->options.more_metrics(server->options.more_metrics_ctx, out);
+}
+
+static void after_metrics(struct fa_request *req)
+{
+    struct fa_buf out;
+
+    fa_buf_init(&out, METRICS_SIZE_MAX);
+    write_metrics(req->server, req->posted.ops, &req->arena, &out);
     fa_respond_text(req, 200, "text/plain; version=0.0.4; charset=utf-8", out.ptr);
     fa_buf_finish(&out);
 }
 
 void fa_handle_metrics(struct fa_request *req)
 {
-    struct fa_op *ops = fa_request_ops(req, 3);
-
-    ops[0].kind = FA_OP_STATS;
-    ops[0].name.ns = "*";
-    ops[1].kind = FA_OP_RESOURCE_LIST;
-    ops[1].part = (struct fa_part){.is_asked = true, .limit = FA_LIST_LIMIT_MAX};
-    ops[2].kind = FA_OP_BROKER_GET;
+    fill_metrics_ops(fa_request_ops(req, METRICS_OPS));
     fa_request_run(req, after_metrics);
+}
+
+void fa_server_write_metrics(struct fa_server *server, struct fa_buf *out)
+{
+    struct fa_op ops[METRICS_OPS] = {{.kind = FA_OP_STATS}};
+    struct fa_arena arena = {0};
+
+    fill_metrics_ops(ops);
+    for (size_t i = 0; i < METRICS_OPS; i++)
+        ops[i].arena = &arena;
+    fa_service_run(server->service, ops, METRICS_OPS);
+    write_metrics(server, ops, &arena, out);
+    fa_arena_finish(&arena);
 }
 
 void fa_handle_openapi(struct fa_request *req)

@@ -8,6 +8,7 @@
 #include "model/codes.h"
 #include "model/limits.h"
 #include "model/states.h"
+#include "model/trace.h"
 #include "server/server_inner.h"
 #include "wire/filter.h"
 #include "wire/wire.h"
@@ -16,34 +17,27 @@
 #include <stdio.h>
 
 #define WAIT_MS_DEFAULT 30000
+#define TRACE_MEMBER_SIZE 80 /* of a traceparent in the metadata, at most */
 
 /* ------------------------------------------------------------------------------------------
  * Submitting
  */
 
-/* Stores the header `traceparent` in the task's metadata, so that its handler can continue the
- * trace. Metadata that isn't an object, or has the field, is not changed. */
-static void store_trace(struct fa_request *req, struct faina_submit *submit)
+/* The header `traceparent` is used when the task has none. Proxies add it, so that it never makes a
+ * submit invalid. */
+static void read_trace(struct fa_request *req, struct faina_submit *submit)
 {
-    const char *trace = fa_request_trace(req), *metadata = submit->metadata;
+    const char *trace = fa_request_trace(req);
     struct fa_json object, member;
-    struct fa_json_iter it;
-    bool is_empty;
 
-    if (!trace)
+    if (!trace || submit->traceparent)
         return;
-    if (!metadata) {
-        submit->metadata = fa_arena_printf(&req->arena, "{\"traceparent\":\"%s\"}", trace);
+    object = fa_json_value(fa_str(submit->metadata));
+    if (submit->metadata &&
+        (object.type != FA_JSON_OBJECT || fa_json_member(object, "traceparent", &member)))
         return;
-    }
-    object = fa_json_value(fa_str(metadata));
-    if (object.type != FA_JSON_OBJECT || fa_json_member(object, "traceparent", &member))
-        return;
-    it = fa_json_iter(object);
-    is_empty = !fa_json_next(&it, NULL, &member);
-    submit->metadata =
-        fa_arena_printf(&req->arena, "{\"traceparent\":\"%s\"%s%.*s", trace, is_empty ? "" : ",",
-                        (int)object.raw.len - 1, object.raw.ptr + 1);
+    if (!submit->metadata || strlen(submit->metadata) + TRACE_MEMBER_SIZE <= FA_METADATA_SIZE_MAX)
+        submit->traceparent = fa_arena_strdup(&req->arena, trace);
 }
 
 /* The header Idempotency-Key is an alternative to the field, and must not contradict it. */
@@ -92,7 +86,7 @@ static struct faina_submit *read_submit(struct fa_request *req)
         return NULL;
     }
     submit->ns = fa_request_namespace(req, submit->ns);
-    store_trace(req, submit);
+    read_trace(req, submit);
     return submit;
 }
 
@@ -110,7 +104,7 @@ void fa_handle_submit(struct fa_request *req)
 }
 
 /* The task that a submit would create, without the fields that need the store. */
-static struct faina_task preview(const struct faina_submit *submit)
+static struct faina_task preview(const struct faina_submit *submit, struct fa_arena *arena)
 {
     int64_t now_us = fa_clock_now_us();
     const char *type = submit->type ? submit->type : "default";
@@ -139,7 +133,10 @@ static struct faina_task preview(const struct faina_submit *submit)
         .created_us = now_us,
         .updated_us = now_us,
     };
+    struct fa_trace trace;
 
+    if (fa_trace_parse(submit->traceparent, &trace))
+        task.metadata = fa_trace_store(submit->metadata, &trace, arena);
     if (submit->team_id)
         snprintf(task.team_id, sizeof(task.team_id), "%s", submit->team_id);
     return task;
@@ -158,7 +155,7 @@ void fa_handle_check(struct fa_request *req)
     fa_service_check(req->server->service, op, 1);
     if (fa_request_refused(req))
         return;
-    task = preview(submit);
+    task = preview(submit, &req->arena);
     fa_wire_put_task(fa_response_begin(req, 200), &task);
     fa_response_end(req);
 }
@@ -202,7 +199,7 @@ static void add_item(struct fa_request *req, struct batch *batch, const struct f
         move_position(&err, number);
     if (code == FAINA_OK) {
         submit->ns = fa_request_namespace(req, submit->ns);
-        store_trace(req, submit);
+        read_trace(req, submit);
         ops[*op_count].kind = FA_OP_SUBMIT;
         ops[(*op_count)++].submit = submit;
     } else {

@@ -33,6 +33,20 @@ static const struct fa_task_span *spans_of(struct fa_unit *unit, const struct fa
     return out;
 }
 
+static struct fa_span_submit *span_submits_of(struct fa_unit *unit)
+{
+    struct fa_span_submit *out =
+        fa_arena_take(&unit->arena, (unit->added_count + 1) * sizeof(*out));
+
+    for (size_t i = 0; i < unit->added_count; i++) {
+        const struct fa_row *row = unit->added[i];
+
+        out[i] = (struct fa_span_submit){row->id, kind_of(row->lane), row->created_us,
+                                         row->first_metadata};
+    }
+    return out;
+}
+
 static void publish(struct fa_waiters *waiters, struct fa_unit *unit, size_t op_count,
                     const struct fa_history_end *ends, size_t end_count)
 {
@@ -54,6 +68,12 @@ static void publish(struct fa_waiters *waiters, struct fa_unit *unit, size_t op_
         submitted[i] = kind_of(unit->added[i]->lane);
     for (size_t i = 0; i < end_count; i++)
         ended[i] = (struct fa_task_end){kind_of(ends[i].lane), ends[i].status};
+    if (unit->wants_spans) {
+        stats.span_submits = span_submits_of(unit);
+        stats.span_submit_count = unit->added_count;
+        stats.span_attempts = unit->attempts;
+        stats.span_attempt_count = unit->attempt_count;
+    }
     stats.submitted = submitted;
     stats.ended = ended;
     fa_waiters_publish_stats(waiters, &stats);

@@ -7,6 +7,7 @@
 #include "model/backoff.h"
 #include "model/limits.h"
 #include "model/states.h"
+#include "service/service.h"
 #include "store/txn/failures.h"
 #include "store/upkeep/outbox.h"
 
@@ -48,10 +49,37 @@ static void add_span(struct fa_spans *spans, struct fa_lane *lane, int64_t us)
     spans->items[spans->count++] = (struct fa_unit_span){lane, us > 0 ? us : 0};
 }
 
+/* A released task had not begun. */
+static bool is_attempt(const struct fa_row *row, unsigned effects)
+{
+    return !(effects & FA_UNCOUNT) || row->started_us != 0;
+}
+
 static bool is_failure(enum fa_trigger trigger)
 {
     return trigger == FA_FAIL_RETRY || trigger == FA_FAIL_LAST || trigger == FA_FAIL_FINAL ||
            trigger == FA_LOSE_RETRY || trigger == FA_LOSE_LAST;
+}
+
+/* The row still has its holder. */
+static void note_attempt(struct fa_unit *unit, const struct fa_row *row, enum fa_trigger trigger,
+                         int64_t now)
+{
+    unit->attempts =
+        fa_grow(unit->attempts, unit->attempt_count, &unit->attempt_size, sizeof(*unit->attempts));
+    unit->attempts[unit->attempt_count++] = (struct fa_span_attempt){
+        .id = row->id,
+        .kind = {row->lane->ns, row->lane->type},
+        .fence = row->fence,
+        .attempt = row->attempts,
+        .phase = (enum faina_phase)(row->flags & FA_PHASE_MASK),
+        .worker = row->worker,
+        .start_us = row->started_us ? row->started_us : row->claimed_us,
+        .end_us = now,
+        .status = row->status,
+        .has_failed = is_failure(trigger),
+        .error = is_failure(trigger) ? row->error : NULL,
+    };
 }
 
 static bool is_retry(enum fa_trigger trigger)
@@ -208,6 +236,8 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
     } else if (fa_status_uses_resources(old) && !fa_status_uses_resources(row->status)) {
         give_permits(unit, row);
         row->flags &= FA_FLAGS_MASK;
+        if (unit->wants_spans && is_attempt(row, effects))
+            note_attempt(unit, row, change->trigger, now);
         if (!(effects & FA_UNCOUNT))
             add_span(&unit->runs, row->lane,
                      now - (row->started_us ? row->started_us : row->claimed_us));

@@ -63,6 +63,7 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->link_count = 0;
     unit->message_count = 0;
     unit->failure_count = 0;
+    unit->attempt_count = 0;
     unit->has_messages = false;
     unit->ended_count = unit->ended_seen = 0;
     unit->waits.count = unit->runs.count = unit->retries.count = 0;
@@ -96,6 +97,7 @@ void fa_unit_finish(struct fa_unit *unit)
     free(unit->links);
     free(unit->messages);
     free(unit->failures);
+    free(unit->attempts);
     free(unit->keys);
     free(unit->ended);
     free(unit->waits.items);

@@ -29,6 +29,7 @@ struct fa_flows;
 struct fa_chore_scope;
 struct fa_unit_event;
 struct fa_unit_link;
+struct fa_span_attempt;
 
 /* A hash of a key. SQLite looks up the first half and then compares the task's key; on PostgreSQL
  * both halves together are unique. */
@@ -116,6 +117,9 @@ struct fa_unit {
     struct fa_row **added; /* new tasks; in the arena */
     size_t added_count, added_size;
     struct fa_spans waits, runs; /* of attempts that began, and that ended (commit_counts.h) */
+    bool wants_spans;            /* `runs` are also collected in `attempts` */
+    struct fa_span_attempt *attempts;
+    size_t attempt_count, attempt_size;
     struct fa_spans retries;     /* tasks that became pending again to be tried again */
     size_t lost_count;           /* leases that expired */
     struct faina_emit_failure

@@ -402,6 +402,7 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
     if (fa_db_has(writer->db, FA_DB_MANY_WRITERS))
         fa_lanes_begin(writer->lanes);
     fa_unit_reset(&writer->unit);
+    writer->unit.wants_spans = fa_waiters_wants_spans(writer->engine->waiters);
     if (code == FAINA_OK && (writer->engine->fleet == NULL || is_timers))
         code = run_chores(writer, err);
     while (code == FAINA_OK && jobs != NULL) {

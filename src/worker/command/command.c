@@ -374,7 +374,7 @@ static const char *own_trace(struct fa_job *job)
                            (unsigned)job->task->fence);
 }
 
-/* The trace in the task's metadata, else its own. */
+/* That of the claim, else what the task's metadata has, else its own. */
 static const char *traceparent(struct fa_job *job)
 {
     const char *metadata = job->task->metadata;
@@ -382,7 +382,7 @@ static const char *traceparent(struct fa_job *job)
         metadata ? fa_json_member_text(fa_json_value(fa_str(metadata)), "traceparent", &job->arena)
                  : NULL;
 
-    return kept ? kept : own_trace(job);
+    return job->task->traceparent ? job->task->traceparent : kept ? kept : own_trace(job);
 }
 
 /* The task's resources, separated by commas. */

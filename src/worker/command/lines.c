@@ -203,6 +203,7 @@ static void send_attempt(struct attempt *attempt)
     fa_json_set_int(&w, "attempt", task->attempts);
     fa_json_set_str(&w, "phase", fa_phase_word(task->phase));
     fa_json_set_int(&w, "fence", task->fence);
+    fa_json_opt_str(&w, "traceparent", task->traceparent);
     fa_json_set_raw(&w, "input", task->input);
     fa_json_set_raw(&w, "subtasks", attempt->job->subtasks);
     fa_json_end_object(&w);

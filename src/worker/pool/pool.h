@@ -27,6 +27,8 @@
 #include "worker/reporter.h"
 #include "service/service.h"
 
+struct fa_sampler;
+
 struct fa_pool_config {
     const char *worker_id;         /* NULL: hostname-pid-random */
     int concurrency;               /* slots; at least 1 */
@@ -34,6 +36,7 @@ struct fa_pool_config {
     const char *const *namespaces; /* NULL: all */
     size_t namespace_count;
     const struct fa_claim_source *source; /* of tasks to claim; NULL: the next ones. Lent */
+    const struct fa_sampler *sampler;     /* runtime.h; lent */
     struct fa_reporter log;
 };
 

@@ -18,6 +18,7 @@
 #include "json/json.h"
 #include "model/limits.h"
 #include "model/states.h"
+#include "model/trace.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -261,7 +262,11 @@ static struct fa_job *make_job(struct fa_pool *pool, struct fa_claimed *claimed,
                                struct faina_task *task, int64_t lease_us)
 {
     struct fa_job *job = fa_alloc_zero(1, sizeof(*job));
+    char trace[FA_TRACE_SIZE];
 
+    /* A server has added it to the tasks of its clients. */
+    if (!task->traceparent && fa_trace_of_claim(pool->config.sampler, task, trace))
+        task->traceparent = fa_arena_strdup(&claimed->arena, trace);
     job->pool = pool;
     job->task = task;
     job->claimed = claimed;

@@ -67,6 +67,23 @@ static void add_report(struct sender *s, struct fa_job *job)
     op->report = &entry->report;
 }
 
+/* The subtasks continue the trace of the attempt, unless they have one of their own. */
+static const struct faina_submit *trace_subtasks(struct fa_job *job)
+{
+    const struct fa_outcome *outcome = &job->outcome;
+    size_t size = outcome->subtask_count * sizeof(*outcome->subtasks);
+    struct faina_submit *traced;
+
+    if (!job->task->traceparent)
+        return outcome->subtasks;
+    traced = (void *)fa_arena_copy(&job->arena, (const char *)outcome->subtasks, size);
+    for (size_t i = 0; i < outcome->subtask_count; i++)
+        if (!traced[i].traceparent &&
+            (!traced[i].metadata || !strstr(traced[i].metadata, "\"traceparent\"")))
+            traced[i].traceparent = job->task->traceparent;
+    return traced;
+}
+
 static void add_end(struct sender *s, struct fa_job *job)
 {
     static const enum fa_op_kind kinds[] = {
@@ -83,7 +100,7 @@ static void add_end(struct sender *s, struct fa_job *job)
         op->output = outcome->output;
         break;
     case FA_OUTCOME_BLOCK:
-        op->block.subtasks = outcome->subtasks;
+        op->block.subtasks = trace_subtasks(job);
         op->block.count = outcome->subtask_count;
         op->block.fail_fast = outcome->fail_fast;
         break;
