@@ -28,7 +28,7 @@ FA_MUST_CHECK enum faina_code fa_cli_export_start(struct fa_cli *cli, struct fa_
                                                   struct faina_error *err);
 /* Has the server show the exporter's metrics, before it is started. */
 void fa_cli_export_options(const struct fa_cli_export *export, struct fa_server_options *options);
-/* Exports the server's metrics until fa_cli_export_leave, which comes before the server is stopped. */
+/* Exports the server's metrics until fa_cli_export_leave, before the server is stopped. */
 void fa_cli_export_metrics(struct fa_cli_export *export, struct fa_server *server);
 void fa_cli_export_leave(struct fa_cli_export *export);
 /* Before the engine is closed. */

@@ -107,7 +107,7 @@ struct stats {
     struct fa_kind *submitted;
     struct fa_task_end *ended;
     struct fa_task_span *waits, *runs;
-    /* NULL: nobody wants them. */
+    /* NULL: no listener wants them. */
     struct fa_span_submit *span_submits;
     struct fa_span_attempt *span_attempts;
 };
@@ -121,8 +121,8 @@ static void count_spans(struct stats *stats, const struct fa_kv_change *change)
     if (fa_kv_change_attempt(change, &attempt))
         stats->span_attempts[stats->stats.span_attempt_count++] = attempt;
     if (change->old_status == FAINA_STATUS_COUNT && fa_id_parse(task->id, &id))
-        stats->span_submits[stats->stats.span_submit_count++] = (struct fa_span_submit){
-            id, {task->ns, task->type}, task->created_us, task->metadata};
+        stats->span_submits[stats->stats.span_submit_count++] =
+            (struct fa_span_submit){id, {task->ns, task->type}, task->created_us, task->metadata};
 }
 
 static void count_change(struct stats *stats, const struct fa_kv_change *change)

@@ -3,9 +3,9 @@
  *
  *     commit --record--> queue --batch--> [body] --POST--> collector
  *
- * A record of an attempt has no trace: the metadata is no longer in memory when an attempt ends. The
- * exporter's thread remembers the traces of tasks whose submit it has seen, and reads those of other
- * tasks from the engine.
+ * A record of an attempt has no trace: the metadata is no longer in memory when an attempt ends.
+ * The exporter's thread remembers the traces of tasks whose submit it has seen, and reads those of
+ * other tasks from the engine.
  */
 #include "otlp/otlp.h"
 

@@ -5,8 +5,8 @@
  * transaction ends an attempt makes the span of that attempt (model/trace.h). So each attempt has
  * one span, whatever kind of worker has run it.
  *
- *   V1  Nothing waits for the exporter: a commit adds records to a queue in memory, and a full queue
- *       drops them and counts them.
+ *   V1  Nothing waits for the exporter: a commit adds records to a queue in memory, and a full
+ *       queue drops them and counts them.
  *   V2  One thread sends. It keeps at most one request that the collector has refused for now; it
  *       is sent again with backoff for a minute and then dropped.
  *   V3  Metrics are cumulative, so a request of them that fails is not sent again.
@@ -41,8 +41,8 @@ void fa_otlp_stop(struct fa_otlp *otlp);
  * thread. */
 typedef void fa_otlp_metrics_fn(void *ctx, struct fa_buf *out);
 void fa_otlp_metrics_begin(struct fa_otlp *otlp, fa_otlp_metrics_fn *write, void *ctx);
-/* Reads the metrics for the last time; `write` is not called any more after it has returned. NULL is
- * fine. */
+/* Reads the metrics for the last time; `write` is not called any more after it has returned. NULL
+ * is fine. */
 void fa_otlp_metrics_end(struct fa_otlp *otlp);
 
 /* The exporter's own metrics, in the text format of Prometheus. `ctx` is the exporter. */

@@ -1,6 +1,6 @@
 /*
- * otlp_json.c - what all requests have, and spans. The names of attributes are those of the semantic
- * conventions for messaging.
+ * otlp_json.c - what all requests have, and spans. The names of attributes are those of the
+ * semantic conventions for messaging.
  */
 #include "otlp/otlp_json.h"
 

@@ -29,7 +29,7 @@ struct fa_waiters {
 
     pthread_mutex_t listeners_mutex; /* guards the list, also while they are called (W3) */
     struct fa_listener *listeners;
-    atomic_size_t counters; /* listeners that count stats; changed under the mutex */
+    atomic_size_t counters;       /* listeners that count stats; changed under the mutex */
     atomic_size_t span_listeners; /* those of them with wants_spans */
 };
 

@@ -183,7 +183,8 @@ class Collector:
         return sorted(found, key=lambda span: int(span["endTimeUnixNano"]))
 
     def wait_for(self, task, count):
-        await_that(lambda: len(self.of(task)) >= count)
+        await_that(lambda: self.problems or len(self.of(task)) >= count)
+        equal(self.problems, [])
         equal(len(self.of(task)), count, self.of(task))
         return self.of(task)
 

@@ -120,8 +120,8 @@ struct fa_unit {
     bool wants_spans;            /* `runs` are also collected in `attempts` */
     struct fa_span_attempt *attempts;
     size_t attempt_count, attempt_size;
-    struct fa_spans retries;     /* tasks that became pending again to be tried again */
-    size_t lost_count;           /* leases that expired */
+    struct fa_spans retries; /* tasks that became pending again to be tried again */
+    size_t lost_count;       /* leases that expired */
     struct faina_emit_failure
         *trigger_failures; /* triggers on ends of tasks that could not make a task */
     size_t trigger_failure_count, trigger_failure_size;
