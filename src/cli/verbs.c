@@ -3,6 +3,8 @@
  */
 #include "cli/verbs.h"
 
+#include "model/limits.h"
+
 #define STATUSES "pending claimed running blocked background completed failed dead_letter cancelled"
 #define ENDS "completed failed dead_letter cancelled"
 
@@ -533,6 +535,15 @@ const struct fa_verb fa_verbs[] = {
      "Those that are stored are still published.", NULL, 0, 0, fa_verb_broker_off, NULL},
     {"broker status", FA_GROUP_ADMIN, "", "show how many messages wait for a broker", NULL, NULL,
      0, 0, fa_verb_broker_status, NULL},
+    {"redact ls", FA_GROUP_ADMIN, "", "list the paths of values that servers don't show", NULL, NULL,
+     0, 0, fa_verb_redact_ls, NULL},
+    {"redact set", FA_GROUP_ADMIN, "PATH...", "hide values of payloads in answers of servers",
+     "A path is names with dots between, * for any name. A value whose path ends so, at any depth, "
+     "is shown as \"[redacted]\". Workers get it. The paths replace those that were set before.",
+     "faina redact set password '*.secret'", 1, FA_REDACT_PATHS_MAX, fa_verb_redact_set, NULL,
+     .makes_store = true},
+    {"redact rm", FA_GROUP_ADMIN, "", "show all values again", NULL, NULL,
+     0, 0, fa_verb_redact_rm, NULL},
     {"resource ls", FA_GROUP_ADMIN, "[NAME]", "list resources, their limits and holders", NULL,
      NULL, 0, 1, fa_verb_resource_ls, NULL, .takes = FA_TAKES_RESOURCE},
     {"resource set", FA_GROUP_ADMIN, "NAME N", "limit how many tasks use a resource at once",

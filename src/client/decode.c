@@ -431,6 +431,8 @@ static const struct {
     [FA_OP_FAILURES] = {.shape = &fa_shape_failures, .size = sizeof(struct fa_failure_groups)},
     [FA_OP_HISTORY] = {.shape = &fa_shape_history, .size = sizeof(struct fa_history_answer)},
     [FA_OP_BROKER_GET] = {.shape = &fa_shape_broker, .size = sizeof(struct fa_broker)},
+    [FA_OP_SETTINGS_SET] = {.shape = &fa_shape_settings, .size = sizeof(struct fa_store_settings)},
+    [FA_OP_SETTINGS_GET] = {.shape = &fa_shape_settings, .size = sizeof(struct fa_store_settings)},
 };
 
 static enum faina_code read_answer(struct fa_op *op, struct fa_json json, struct faina_error *err)

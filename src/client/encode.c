@@ -372,6 +372,15 @@ static void body_broker(const struct fa_op *op, struct fa_json_writer *w)
                      .has_on = true, .is_on = op->broker.is_on, .size_max = op->broker.size_max});
 }
 
+static void body_settings(const struct fa_op *op, struct fa_json_writer *w)
+{
+    struct fa_store_settings settings = op->settings;
+
+    if (settings.redact.count == 0) /* none is [], and not nothing */
+        settings.redact.items = (const char *const[]){NULL};
+    fa_shape_put(w, &fa_body_settings, &settings);
+}
+
 static void body_team(const struct fa_op *op, struct fa_json_writer *w)
 {
     fa_shape_put(
@@ -562,6 +571,8 @@ static const struct request_format request_formats[FA_OP_COUNT] = {
     [FA_OP_NAMESPACE_LIST] = READ("/namespaces", NULL, NULL),
     [FA_OP_BROKER_SET] = {"PUT", "/broker", NULL, NULL, body_broker, always},
     [FA_OP_BROKER_GET] = READ("/broker", NULL, NULL),
+    [FA_OP_SETTINGS_SET] = {"PUT", "/settings", NULL, NULL, body_settings, always},
+    [FA_OP_SETTINGS_GET] = READ("/settings", NULL, NULL),
     [FA_OP_FAILURES] = READ("/failures", NULL, query_failures),
     [FA_OP_HISTORY] = READ("/stats/history", NULL, query_history),
 };

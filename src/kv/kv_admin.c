@@ -33,6 +33,8 @@ enum faina_code fa_kv_refuse_op(struct fa_op *op)
         [FA_OP_CRON_LIST] = "schedules",
         [FA_OP_BROKER_SET] = "messages for a broker",
         [FA_OP_BROKER_GET] = "messages for a broker",
+        [FA_OP_SETTINGS_SET] = "settings",
+        [FA_OP_SETTINGS_GET] = "settings",
         [FA_OP_LOG_ADD] = "logs of attempts that run",
         [FA_OP_LOG] = "logs of attempts that run",
         [FA_OP_GRAPH] = "graph of tasks",

@@ -41,6 +41,8 @@
 #define FA_FIND_MAX 10          /* tasks that a part of an id finds */
 #define FA_FIND_NEWEST 100000   /* tasks among which the end of an id is searched for */
 #define FA_LIST_METADATA_MAX 16 /* conditions on metadata in one filter */
+#define FA_REDACT_PATHS_MAX 100
+#define FA_REDACT_PATH_SIZE_MAX 255
 #define FA_STREAM_IDS_MAX 200
 #define FA_LOG_SIZE_MAX (64 * 1024) /* of an attempt: its end is kept */
 #define FA_LOG_LINE_MAX (16 * 1024) /* of a line that is sent over HTTP: its beginning is kept */

@@ -64,6 +64,7 @@ struct fa_workflow;
     X(CRON_REMOVE, "cron remove", true)                                                            \
     X(CRON_RUN, "cron run", true)                                                                  \
     X(BROKER_SET, "broker set", true)                                                              \
+    X(SETTINGS_SET, "settings set", true)                                                          \
     X(GET, "get", false)                                                                           \
     X(GET_BY_KEY, "get by key", false)                                                             \
     X(FIND, "find", false)                                                                         \
@@ -87,7 +88,8 @@ struct fa_workflow;
     X(HISTORY, "history", false)                                                                   \
     X(FAILURES, "failures", false)                                                                 \
     X(NAMESPACE_LIST, "namespace list", false)                                                     \
-    X(BROKER_GET, "broker get", false)
+    X(BROKER_GET, "broker get", false)                                                             \
+    X(SETTINGS_GET, "settings get", false)
 
 enum fa_op_kind {
 #define FA_OP_ENUM(name, text, writes) FA_OP_##name,
@@ -316,6 +318,11 @@ struct fa_found {
     bool is_recent;
 };
 
+/* What applies to the whole engine. */
+struct fa_store_settings {
+    struct fa_texts redact; /* paths of values that answers leave out (redaction.h) */
+};
+
 /* Whether messages for a broker are stored, and how many there are. */
 struct fa_broker {
     bool is_on;
@@ -446,6 +453,7 @@ struct fa_op {
             int64_t size_max;                   /* 0: as it is */
         } broker;                               /* BROKER_SET */
         bool wants_recent;                      /* FIND: the answer has is_recent */
+        struct fa_store_settings settings;      /* SETTINGS_SET */
         const struct faina_query *query;        /* LIST */
         const struct faina_emit *emit;          /* EMIT */
         const struct fa_definition *definition; /* WORKFLOW_PUT */
@@ -514,7 +522,8 @@ struct fa_op {
         struct fa_stored_workflows *workflows;
         struct fa_emitted_events *emitted_events;
         struct fa_join_states *joins;
-        struct fa_broker *broker_answer; /* BROKER_* */
+        struct fa_broker *broker_answer;           /* BROKER_* */
+        struct fa_store_settings *settings_answer; /* SETTINGS_* */
         struct fa_history_answer *history;
         struct fa_failure_groups *failures;
     };

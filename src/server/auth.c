@@ -1,5 +1,6 @@
 /*
- * auth.c - the server's copy of the tokens: a table of hashes, reloaded periodically.
+ * auth.c - the server's copy of the tokens (a table of hashes) and of the setting `redact`,
+ * reloaded periodically.
  */
 #include "server/auth.h"
 
@@ -15,6 +16,7 @@ struct fa_auth {
     pthread_mutex_t loading; /* held during a load: an older list never replaces a newer one */
     pthread_rwlock_t lock;   /* guards the fields below */
     struct fa_tokens tokens; /* in the arena */
+    struct fa_texts redact;  /* in the arena */
     struct fa_arena arena;
 };
 
@@ -37,20 +39,35 @@ void fa_auth_destroy(struct fa_auth *auth)
     free(auth);
 }
 
+static enum faina_code load_redact(struct fa_service *service, struct fa_arena *arena,
+                                   struct fa_texts *out, struct faina_error *err)
+{
+    struct fa_op op = {.kind = FA_OP_SETTINGS_GET, .arena = arena};
+    enum faina_code code = fa_service_run_one(service, &op, err);
+
+    if (code == FAINA_OK)
+        *out = op.settings_answer->redact;
+    return code == FAINA_NOT_SUPPORTED ? FAINA_OK : code;
+}
+
 enum faina_code fa_auth_load(struct fa_auth *auth, struct fa_service *service,
                              struct faina_error *err)
 {
     struct fa_arena arena = {0}, old;
     struct fa_op op = {.kind = FA_OP_TOKEN_LIST, .arena = &arena};
+    struct fa_texts redact = {0};
     enum faina_code code;
 
     pthread_mutex_lock(&auth->loading);
     code = fa_service_run_one(service, &op, err);
+    if (code == FAINA_OK)
+        code = load_redact(service, &arena, &redact, err);
     if (code == FAINA_OK) {
         pthread_rwlock_wrlock(&auth->lock);
         old = auth->arena;
         auth->arena = arena;
         auth->tokens = *op.tokens;
+        auth->redact = redact;
         pthread_rwlock_unlock(&auth->lock);
         arena = old;
     }
@@ -106,6 +123,18 @@ static struct fa_texts copy_namespaces(const char *json, struct fa_arena *arena)
                  !fa_json_texts(fa_json_value(fa_str(json)), arena, &texts.items, &texts.count)))
         texts.items = fa_arena_zero(arena, 1, sizeof(char *));
     return texts;
+}
+
+static struct fa_texts copy_texts(const struct fa_texts *texts, struct fa_arena *arena)
+{
+    const char **items;
+
+    if (texts->count == 0)
+        return (struct fa_texts){0};
+    items = fa_arena_zero(arena, texts->count, sizeof(*items));
+    for (size_t i = 0; i < texts->count; i++)
+        items[i] = fa_arena_strdup(arena, texts->items[i]);
+    return (struct fa_texts){items, texts->count};
 }
 
 static bool is_expired(const struct fa_token *token)
@@ -185,6 +214,7 @@ enum faina_code fa_auth_check(struct fa_auth *auth, bool is_guarded,
     pthread_rwlock_rdlock(&auth->lock);
     if (is_guarded || auth->tokens.count > 0)
         code = check(auth, credentials, what, arena, out, err);
+    out->redact = copy_texts(&auth->redact, arena);
     pthread_rwlock_unlock(&auth->lock);
     return code;
 }

@@ -29,7 +29,7 @@ struct fa_credentials {
 struct fa_auth *fa_auth_create(void);
 void fa_auth_destroy(struct fa_auth *auth); /* NULL is fine */
 
-/* Loads the tokens. On failure the old ones stay in use. */
+/* Loads the tokens and the setting `redact`. On failure the old ones stay in use. */
 FA_MUST_CHECK enum faina_code fa_auth_load(struct fa_auth *auth, struct fa_service *service,
                                            struct faina_error *err);
 bool fa_auth_has_tokens(struct fa_auth *auth);

@@ -8,6 +8,7 @@
 #include "model/history.h"
 #include "model/id.h"
 #include "model/limits.h"
+#include "model/redaction.h"
 #include "service/token.h"
 
 #include <assert.h>
@@ -95,6 +96,8 @@ enum where {
     X(STATS, VIEW, 0, NAMED, READ)                                                                 \
     X(NAMESPACE_LIST, VIEW, 0, NOWHERE, READ)                                                      \
     X(BROKER_SET, ADMIN, 0, ALL, READ)                                                             \
+    X(SETTINGS_SET, ADMIN, 0, ALL, READ)                                                           \
+    X(SETTINGS_GET, VIEW, 0, NOWHERE, READ)                                                        \
     X(BROKER_GET, VIEW, 0, ALL, READ)                                                              \
     X(FAILURES, VIEW, 0, NAMED, READ)                                                              \
     X(HISTORY, VIEW, 0, NAMED, READ)
@@ -499,6 +502,64 @@ static void redact_emitted_events(struct fa_emitted_events *emitted_events)
     }
 }
 
+/* Takes values out of one payload; *has_any when there were some. */
+static void hide(const struct fa_op *op, const char **payload, bool *has_any)
+{
+    const char *shown = fa_redaction_apply(&op->grant->redact, *payload, op->arena);
+
+    *has_any |= shown != *payload;
+    *payload = shown;
+}
+
+static void hide_in_task(const struct fa_op *op, struct faina_task *task)
+{
+    hide(op, &task->input, &task->redacted);
+    hide(op, &task->output, &task->redacted);
+    hide(op, &task->error, &task->redacted);
+    hide(op, &task->metadata, &task->redacted);
+    hide(op, &task->spec, &task->redacted);
+}
+
+static void hide_in_tasks(const struct fa_op *op, struct faina_tasks *tasks)
+{
+    for (size_t i = 0; i < tasks->count; i++)
+        hide_in_task(op, &tasks->items[i]);
+}
+
+/* Takes the values at the paths of the setting out of an answer. */
+static void hide_values(struct fa_op *op)
+{
+    switch ((int)op->kind) {
+    case FA_OP_LIST:
+    case FA_OP_CHILDREN:
+        hide_in_tasks(op, op->tasks);
+        break;
+    case FA_OP_EXPLAIN:
+        hide_in_task(op, &op->explanation->task);
+        break;
+    case FA_OP_EVENTS:
+        for (size_t i = 0; i < op->events->count; i++)
+            hide(op, &op->events->items[i].detail, &op->events->items[i].redacted);
+        break;
+    case FA_OP_EMITTED_LIST:
+        for (size_t i = 0; i < op->emitted_events->count; i++)
+            hide(op, &op->emitted_events->items[i].data, &op->emitted_events->items[i].redacted);
+        break;
+    case FA_OP_CRON_LIST:
+        for (size_t i = 0; i < op->crons->count; i++)
+            hide(op, &op->crons->items[i].task, &op->crons->items[i].redacted);
+        break;
+    case FA_OP_GET:
+    case FA_OP_GET_BY_KEY:
+        hide_in_task(op, op->task);
+        break;
+    default: /* a change of one task answers with it when op->wants_task is set */
+        if (op->wants_task && op->task)
+            hide_in_task(op, op->task);
+        break;
+    }
+}
+
 static void redact(struct fa_op *op)
 {
     switch ((int)op->kind) {
@@ -534,21 +595,21 @@ static void redact(struct fa_op *op)
     }
 }
 
-/* Whether the caller may see the payloads of an answer. A submit whose key is in use answers with a
- * task that another caller may have submitted. */
-static bool sees_payloads(const struct fa_op *op)
+/* The scopes, besides admin, that let an answer have payloads. A submit whose key is in use answers
+ * with a task that another caller may have submitted. */
+static unsigned payload_scopes(const struct fa_op *op)
 {
-    unsigned scopes = find_rule(op->kind)->payload | ADMIN;
-
-    if (op->kind == FA_OP_SUBMIT && op->existing)
-        scopes = READ | ADMIN;
-    return !op->grant || op->grant->scopes & scopes;
+    return op->kind == FA_OP_SUBMIT && op->existing ? READ : find_rule(op->kind)->payload;
 }
 
 void fa_access_finish(struct fa_op *op)
 {
     if (op->code == FAINA_OK && fa_access_is_limited(op->grant))
         limit_answer(op);
-    if (op->code == FAINA_OK && !sees_payloads(op))
+    if (op->code != FAINA_OK || op->grant == NULL)
+        return;
+    if (!(op->grant->scopes & (payload_scopes(op) | ADMIN)))
         redact(op);
+    else if (op->grant->redact.count > 0 && payload_scopes(op) == READ)
+        hide_values(op);
 }

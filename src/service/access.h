@@ -32,6 +32,7 @@ struct fa_grant {
     const char *token_id;       /* for the log; NULL: none */
     unsigned scopes;            /* set of fa_scope */
     struct fa_texts namespaces; /* items NULL: all */
+    struct fa_texts redact;     /* paths of values that answers leave out (redaction.h) */
 };
 
 /* What may be requested: an operation (enum fa_op_kind), or one of these. */
@@ -61,9 +62,10 @@ FA_MUST_CHECK enum faina_code fa_access_enter(unsigned what, const struct fa_gra
                                               struct faina_error *err);
 /* X1. Whether the caller of an operation may make this request. FORBIDDEN. */
 FA_MUST_CHECK enum faina_code fa_access_check(const struct fa_op *op, struct faina_error *err);
-/* Takes out of an answer what the caller may not see: what is of other namespaces, and payloads
- * (input, output, metadata, spec, the data of events, details of errors) without the scope read.
- * Workers see those of what they work on, and a submit those of the task that it makes. */
+/* Takes out of an answer what the caller may not see: what is of other namespaces, payloads
+ * (input, output, metadata, spec, the data of events, details of errors) without the scope read,
+ * and the values at the paths of the setting `redact`. Workers see all of what they work on, and a
+ * submit that of the task that it makes. */
 void fa_access_finish(struct fa_op *op);
 
 /* The grant is for some namespaces only. NULL: it is not. */

@@ -12,6 +12,7 @@
 #include "model/id_part.h"
 #include "model/limits.h"
 #include "model/rate.h"
+#include "model/redaction.h"
 #include "model/states.h"
 #include "model/trace.h"
 #include "model/workflow.h"
@@ -724,6 +725,9 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *defa
         return check_joins(op, err);
     case FA_OP_BROKER_SET:
         return check_range(op->broker.size_max, FA_OUTBOX_SIZE_MAX, "limit", err);
+    case FA_OP_SETTINGS_SET:
+        return fa_redaction_check(&op->settings.redact, err);
+    case FA_OP_SETTINGS_GET:
     case FA_OP_BROKER_GET:
         return FAINA_OK;
     case FA_OP_FAILURES:

@@ -523,6 +523,14 @@ const struct fa_shape fa_shape_broker = {
                .doc = "The node that publishes, where several nodes share the store")),
 };
 
+const struct fa_shape fa_shape_settings = {
+    .name = "Settings",
+    .what = "settings",
+    .fields = FA_FIELDS(
+        FA_ROW_TEXTS("redact", struct fa_store_settings, redact.items, redact.count, .flags = REQUIRED,
+                     .doc = "Paths of values that answers leave out")),
+};
+
 static const struct fa_shape namespace_shape = {
     .name = "Namespace",
     .what = "namespace",

@@ -121,6 +121,8 @@ struct fa_broker_body {
 };
 extern const struct fa_shape fa_body_broker;
 
+extern const struct fa_shape fa_body_settings; /* struct fa_store_settings */
+
 struct fa_team_body {
     const char *id; /* as in the path, or not there */
     const char *name, *ns, *spec;

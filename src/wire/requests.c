@@ -721,4 +721,11 @@ REQUEST(token, "TokenBody",
                  .doc = "The namespaces that it reaches; all by default"),
     TOKEN("expires", DURATION, expires_ms, .doc = "It ends this long from now"),
     TOKEN("expiresAt", TIME, expires_us, .doc = "It ends at this time"));
+
+#define SETTINGS(json_name, member, ...)                                                           \
+    FA_ROW_TEXTS(json_name, struct fa_store_settings, member.items, member.count, __VA_ARGS__)
+
+REQUEST(settings, "SettingsBody",
+    SETTINGS("redact", redact, .flags = FA_FIELD_REQUIRED,
+             .doc = "Paths of values that answers leave out; [] shows all"));
 /* clang-format on */

@@ -18,7 +18,7 @@
 extern const struct fa_shape fa_shape_task, fa_shape_tasks, fa_shape_events, fa_shape_explanation,
     fa_shape_found, fa_shape_graph, fa_shape_attempt_log, fa_shape_resource, fa_shape_resources,
     fa_shape_team, fa_shape_teams, fa_shape_namespaces, fa_shape_worker, fa_shape_workers,
-    fa_shape_stats, fa_shape_followed, fa_shape_info, fa_shape_broker;
+    fa_shape_stats, fa_shape_followed, fa_shape_info, fa_shape_broker, fa_shape_settings;
 /* The parts of fa_shape_stats: one of the types, and all but the types. */
 extern const struct fa_shape fa_shape_count, fa_shape_totals;
 /* {tasks}, of a struct faina_tasks. */

@@ -250,6 +250,8 @@ ROUTES = {
     "DELETE /workers/{name}": (WORK, worker_delete, 204, NOT_FOUND),
     "GET /broker": (LOOK, plain("/broker"), FORBIDDEN, FORBIDDEN),
     "PUT /broker": (ADMIN, plain("/broker", {"on": False}), FORBIDDEN, FORBIDDEN),
+    "GET /settings": (LOOK, plain("/settings"), 200, ANY),
+    "PUT /settings": (ADMIN, plain("/settings", {"redact": []}), FORBIDDEN, FORBIDDEN),
     "GET /resources": (LOOK, plain("/resources"), 200, LIST),
     "PUT /resources/{name}": (ADMIN, of("resource", "/resources/{}", {"maxConcurrency": 1}), FORBIDDEN,
                               FORBIDDEN),

@@ -186,7 +186,7 @@ def test_paths_and_methods(place):
                  "/tasks:batch/x"):
         equal(server("GET", path, status=404).code(), "not_found", path)
     cases = (("PUT", "/tasks", "POST, GET, HEAD"), ("GET", "/tasks:batch", "POST"),
-             ("POST", f"/tasks/{NO_ID}", "GET, HEAD, DELETE"), ("POST", "./healthz", "GET, HEAD"),
+             ("POST", f"/tasks/{NO_ID}", "GET, HEAD, PATCH, DELETE"), ("POST", "./healthz", "GET, HEAD"),
              ("GET", f"/tasks/{NO_ID}:claim", "POST"), ("PATCH", "/resources/x",
                                                         "PUT, GET, HEAD, DELETE"))
     for method, path, allowed in cases:

@@ -251,6 +251,45 @@ int fa_verb_broker_status(struct fa_cli *cli)
 }
 
 /* ------------------------------------------------------------------------------------------
+ * Values that servers don't show
+ */
+
+static int run_redact(struct fa_cli *cli, struct fa_op *op)
+{
+    const struct fa_texts *redact;
+    int code = fa_cli_run(cli, op);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    redact = &op->settings_answer->redact;
+    if (cli->format == FA_CLI_TABLE && redact->count == 0)
+        fa_cli_note(cli, "All values are shown.");
+    for (size_t i = 0; cli->format == FA_CLI_TABLE && i < redact->count; i++)
+        fa_outf(cli, "%s\n", redact->items[i]);
+    if (cli->format != FA_CLI_TABLE)
+        fa_out_shape(cli, &fa_shape_settings, op->settings_answer);
+    return code;
+}
+
+int fa_verb_redact_ls(struct fa_cli *cli)
+{
+    return run_redact(cli, &(struct fa_op){.kind = FA_OP_SETTINGS_GET});
+}
+
+int fa_verb_redact_set(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_SETTINGS_SET};
+
+    op.settings.redact = (struct fa_texts){(const char *const *)cli->args, (size_t)cli->arg_count};
+    return run_redact(cli, &op);
+}
+
+int fa_verb_redact_rm(struct fa_cli *cli)
+{
+    return run_redact(cli, &(struct fa_op){.kind = FA_OP_SETTINGS_SET});
+}
+
+/* ------------------------------------------------------------------------------------------
  * Teams
  */
 

@@ -760,6 +760,20 @@ void fa_request_work(struct fa_request *req, fa_posted_fn *work, fa_handler *the
     fa_request_run(req, then);
 }
 
+static void reload_access(struct fa_posted *posted)
+{
+    struct fa_request *req = (struct fa_request *)posted;
+    struct faina_error err;
+
+    if (fa_server_load_tokens(req->server, &err) != FAINA_OK)
+        FA_LOG(req->server->log, FA_LOG_WARN, "the tokens can't be read", {"why", err.message});
+}
+
+void fa_request_reload_access(struct fa_request *req, fa_handler *then)
+{
+    fa_request_work(req, reload_access, then);
+}
+
 bool fa_request_refused(struct fa_request *req)
 {
     if (req->posted.ops[0].code == FAINA_OK)

@@ -157,6 +157,9 @@ void fa_request_task_wait(struct fa_request *req, int64_t wait_ms, fa_handler *t
 void fa_request_run_backup(struct fa_request *req, fa_handler *then);
 /* Runs a function in another thread, then calls `then`. */
 void fa_request_work(struct fa_request *req, fa_posted_fn *work, fa_handler *then);
+/* Reloads the server's copy of tokens and settings, then calls `then`: a change of them is in
+ * effect before its response. */
+void fa_request_reload_access(struct fa_request *req, fa_handler *then);
 
 /* True: the first operation was refused, and the response says so. */
 bool fa_request_refused(struct fa_request *req);

@@ -117,6 +117,56 @@ void fa_handle_broker_put(struct fa_request *req)
 }
 
 /* ------------------------------------------------------------------------------------------
+ * Settings
+ */
+
+static void answer_settings(struct fa_request *req)
+{
+    fa_shape_put(fa_response_begin(req, 200), &fa_shape_settings, req->data);
+    fa_response_end(req);
+}
+
+static bool take_settings(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return false;
+    req->data = req->posted.ops[0].settings_answer;
+    return true;
+}
+
+static void after_settings(struct fa_request *req)
+{
+    if (take_settings(req))
+        answer_settings(req);
+}
+
+void fa_handle_settings(struct fa_request *req)
+{
+    fa_request_op(req, FA_OP_SETTINGS_GET);
+    fa_request_run(req, after_settings);
+}
+
+static void after_settings_put(struct fa_request *req)
+{
+    if (take_settings(req))
+        fa_request_reload_access(req, answer_settings);
+}
+
+void fa_handle_settings_put(struct fa_request *req)
+{
+    struct fa_store_settings body = {0};
+
+    if (!fa_request_unversioned(req) || !fa_request_read(req, &fa_body_settings, &body))
+        return;
+    if (body.redact.items == NULL) {
+        fa_respond_missing(req, "redact");
+        return;
+    }
+    fa_request_op(req, FA_OP_SETTINGS_SET)->settings = body;
+    fa_request_run(req, after_settings_put);
+}
+
+/* ------------------------------------------------------------------------------------------
  * Teams
  */
 

@@ -125,16 +125,6 @@ void fa_handle_tokens(struct fa_request *req)
         fa_request_run(req, after_tokens);
 }
 
-/* The server reloads its copy before the response: from then on the change is in effect. */
-static void reload(struct fa_posted *posted)
-{
-    struct fa_request *req = (struct fa_request *)posted;
-    struct faina_error err;
-
-    if (fa_server_load_tokens(req->server, &err) != FAINA_OK)
-        FA_LOG(req->server->log, FA_LOG_WARN, "the tokens can't be read", {"why", err.message});
-}
-
 struct new_token {
     struct fa_token token;
     char secret[FA_TOKEN_SIZE], hash[FA_SHA256_HEX_SIZE];
@@ -158,7 +148,7 @@ static void after_token_post(struct fa_request *req)
     if (fa_request_refused(req))
         return;
     new->stored = req->posted.ops[0].token_answer;
-    fa_request_work(req, reload, answer_token);
+    fa_request_reload_access(req, answer_token);
 }
 
 static const char *names_json(struct fa_request *req, const struct fa_texts *names)
@@ -234,7 +224,7 @@ static void answer_revoked(struct fa_request *req)
 static void after_token_delete(struct fa_request *req)
 {
     if (!fa_request_refused(req))
-        fa_request_work(req, reload, answer_revoked);
+        fa_request_reload_access(req, answer_revoked);
 }
 
 void fa_handle_token_delete(struct fa_request *req)

@@ -296,6 +296,19 @@ const struct fa_route fa_routes[] = {
      "published. For a token of all namespaces.",
      "curl -X PUT $URL" FA_API "/broker" JSON "'{\"on\":true}'"},
 
+    {"GET", FA_API "/settings", FA_OP_SETTINGS_GET,
+     fa_handle_settings, 0, NULL, NULL, NULL, &fa_shape_settings, 200,
+     "The settings of the engine", NULL, "curl $URL" FA_API "/settings"},
+    {"PUT", FA_API "/settings", FA_OP_SETTINGS_SET,
+     fa_handle_settings_put, FA_ROUTE_AUDIT, NULL, NULL, &fa_body_settings, &fa_shape_settings,
+     200, "Set the settings of the engine",
+     "`redact` has paths of values in payloads: names with dots between, `*` for any name. A value "
+     "whose path ends so, at any depth, is `\"[redacted]\"` in every answer (input, output, "
+     "metadata, spec, details of errors, data of events), and its task has `redacted: true`. "
+     "Workers get it with the tasks that they claim. Logs stay as they are. Other nodes follow "
+     "within seconds.",
+     "curl -X PUT $URL" FA_API "/settings" JSON "'{\"redact\":[\"password\",\"*.secret\"]}'"},
+
     {"POST", FA_API "/teams", FA_OP_TEAM_PUT,
      fa_handle_team_post, FA_ROUTE_AUDIT, NULL, NULL, &fa_body_new_team,
      &fa_shape_team, 201, "Create a team", NULL,

@@ -483,6 +483,7 @@ enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t n
         [FA_OP_STATS] = fa_read_stats,
         [FA_OP_NAMESPACE_LIST] = list_namespaces,
         [FA_OP_BROKER_GET] = fa_read_broker,
+        [FA_OP_SETTINGS_GET] = fa_read_settings,
         [FA_OP_HISTORY] = fa_read_history,
         [FA_OP_FAILURES] = fa_read_failures,
     };

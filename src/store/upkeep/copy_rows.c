@@ -26,6 +26,7 @@ const struct fa_copy_table fa_copy_tables[] = {
     ONE_PAGE("resource", COPY_RESOURCE, COPY_RESOURCE_PUT, 8),
     ONE_PAGE("team", COPY_TEAM, TEAM_PUT, 6),
     ONE_PAGE("token", COPY_TOKEN, TOKEN_PUT, 7),
+    ONE_PAGE("setting", COPY_SETTING, SETTING_PUT, 2),
     ONE_PAGE("cron", CRON_ALL, CRON_PUT, 15),
     ONE_PAGE("paused", PAUSED_ALL, PAUSED_INSERT, 2),
     ONE_PAGE("workflow", COPY_WORKFLOW, COPY_WORKFLOW_PUT, 6),

@@ -467,6 +467,25 @@ export interface Schemas {
       taskIds: (string)[];
     })[];
   };
+  "FoundTasks": {
+    /** The tasks, newest first */
+    items: ({
+      /** The task */
+      id: string;
+      /** Its namespace */
+      namespace: string;
+      /** Its type */
+      type: string;
+      /** Its status */
+      status: "pending" | "claimed" | "running" | "blocked" | "background" | "completed" | "failed" | "dead_letter" | "cancelled";
+      /** When it was submitted */
+      createdAt: string | null;
+    })[];
+    /** There are, or may be, more */
+    hasMore: boolean;
+    /** With `recent=true`: all of them are among the newest 100,000 tasks, so their ends find them */
+    recent: boolean;
+  };
   "Graph": {
     /** The task */
     id: string;
@@ -660,6 +679,8 @@ export interface Schemas {
     round: number;
     /** What has come */
     members: Record<string, any>;
+    /** Types of tasks that have not come yet, once the first one has */
+    waitsFor: (string)[];
     /** When something last came */
     updatedAt: string;
     /** When it stops waiting */
@@ -965,6 +986,14 @@ export interface Schemas {
     namespaces: (string)[] | null;
     /** When the session ends, or the token; null: never */
     expiresAt: string | null;
+  };
+  "Settings": {
+    /** Paths of values that answers leave out */
+    redact: (string)[];
+  };
+  "SettingsBody": {
+    /** Paths of values that answers leave out; [] shows all */
+    redact: (string)[];
   };
   "Snooze": {
     /** The worker that holds the task */

@@ -69,7 +69,7 @@ function Node({ name, value, depth, find, last }: { name?: string; value: Json; 
 export function JsonView({ value, label, isRedacted }: { value: Json | undefined; label: string; isRedacted?: boolean }) {
   const [find, setFind] = useState("");
   const text = useMemo(() => (value === undefined ? "" : printJson(value)), [value]);
-  if (isRedacted) return <p class="faint pad">Hidden: this token may not see payloads.</p>;
+  if (isRedacted && (value === undefined || value === null)) return <p class="faint pad">Hidden: this token may not see payloads.</p>;
   if (value === undefined || value === null) return <p class="faint pad">null</p>;
   const isLong = text.length > 300;
   return (

@@ -657,6 +657,7 @@ export function SettingsView() {
           )}
         </Panel>
       )}
+      {can("admin") && isAll && <RedactPanel />}
       {data?.migrations && data.migrations.length > 0 && (
         <Panel title="Changes of the schema" note={`${data.migrations.length} of them`}>
           <details class="pad"><summary>Show all</summary><Facts items={data.migrations.map((item) => [String(item.id), <>{item.description} <span class="faint">{item.executedAt && formatTime(item.executedAt)}</span></>])} /></details>
@@ -664,6 +665,38 @@ export function SettingsView() {
       )}
       {isMaking && <TokenDialog onClose={() => { setMaking(false); tokens.reload(); }} />}
     </Page>
+  );
+}
+
+function RedactPanel() {
+  const answer = useQuery<{ redact: string[] }>("/settings");
+  const [text, setText] = useState<string | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  const save = async (event: Event) => {
+    event.preventDefault();
+    try {
+      await send("PUT", "/settings", { redact: (text ?? "").split(/[\s,]+/).filter(Boolean) });
+      notify("Saved");
+      setText(null);
+      setError(null);
+      answer.reload();
+    } catch (problem) {
+      setError(problem as Error);
+    }
+  };
+  if (answer.error && !answer.data) return null; // an engine without settings
+  return (
+    <Panel title="Hidden values">
+      <form class="pad form" onSubmit={(event) => void save(event)}>
+        <label class="field"><span>Paths of values in payloads that no page and no answer shows</span>
+          <textarea rows={3} spellcheck={false} placeholder={"password\n*.secret"} value={text ?? answer.data?.redact.join("\n") ?? ""}
+            onInput={(event) => setText(event.currentTarget.value)} />
+        </label>
+        <p class="faint">Names with dots between, <code>*</code> for any name, at any depth. Workers still get these values. Logs are shown as they are.</p>
+        {error && <ErrorBox error={error} />}
+        <div><Button type="submit" small kind="primary" disabled={text === null}>Save</Button></div>
+      </form>
+    </Panel>
   );
 }
 

@@ -1,0 +1,2 @@
+-- All settings.
+SELECT name, value FROM setting

@@ -1,0 +1,4 @@
+-- Stores a setting. Primary key.
+-- @changes
+INSERT INTO setting (name, value) VALUES (?1, ?2)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value
