@@ -33,16 +33,27 @@ def write(path, text, mode=0o644):
     os.chmod(path, mode)
 
 
+def install(folder, env, *words):
+    """As the page says, without a network."""
+    done = subprocess.run(words, cwd=folder, check=False, capture_output=True, text=True,
+                          env={**env, "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull,
+                               "npm_config_offline": "true", "npm_config_cache": f"{folder}/npm"})
+    check(" ".join(words), done.returncode == 0, done.stdout + done.stderr)
+
+
 def python(folder, code, env):
+    install(folder, env, sys.executable, "-m", "venv", "venv")
+    os.symlink(f"{ROOT}/sdk", f"{folder}/sdk")
+    install(folder, env, "venv/bin/pip", "install", "./sdk/python")
     write(f"{folder}/quickstart.py", code)
-    return ["python3", "quickstart.py"], {**env, "PYTHONPATH": f"{ROOT}/sdk/python"}
+    return ["venv/bin/python", "quickstart.py"], env
 
 
 def typescript(folder, code, env):
-    write(f"{folder}/quickstart.mjs", code)
-    os.makedirs(f"{folder}/node_modules", exist_ok=True)
-    shutil.copytree(f"{ROOT}/sdk/typescript", f"{folder}/node_modules/faina",
+    shutil.copytree(f"{ROOT}/sdk/typescript", f"{folder}/sdk/typescript",
                     ignore=shutil.ignore_patterns("node_modules"))
+    install(folder, env, "npm", "install", "./sdk/typescript")
+    write(f"{folder}/quickstart.mjs", code)
     return ["node", "quickstart.mjs"], env
 
 
@@ -51,11 +62,10 @@ def go(folder, code, env):
            "GOCACHE": f"{BUILD}/go-cache"}
     write(f"{folder}/main.go", code)
     write(f"{folder}/go.mod", "module quickstart\n\ngo 1.19\n")
-    for words in (["mod", "edit", "-require=faina.example/faina@v0.0.0",
-                   f"-replace=faina.example/faina={ROOT}/sdk/go"], ["build", "-o", "quickstart", "."]):
-        done = subprocess.run(["go", *words], cwd=folder, env=env, check=False, capture_output=True,
-                              text=True)
-        check(f"go {words[0]}", done.returncode == 0, done.stderr)
+    os.symlink(f"{ROOT}/sdk", f"{folder}/sdk")
+    install(folder, env, "go", "mod", "edit", "-require=faina.example/faina@v0.0.0",
+            "-replace=faina.example/faina=./sdk/go")
+    install(folder, env, "go", "build", "-o", "quickstart", ".")
     return ["./quickstart"], env
 
 
@@ -66,7 +76,7 @@ def command(folder, code, env):
     return [FAINA, "worker", "--handlers", "handlers"], env
 
 
-WAYS = {"Python": (python, "python3"), "TypeScript": (typescript, "node"), "Go": (go, "go"),
+WAYS = {"Python": (python, "python3"), "TypeScript": (typescript, "npm"), "Go": (go, "go"),
         "Command": (command, "jq")}
 
 

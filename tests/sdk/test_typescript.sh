@@ -4,11 +4,14 @@ set -eu
 root=${FA_SOURCE_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
 place=${FA_BUILD:-$root/build}/sdk-typescript
 mkdir -p "$place"
+mkdir -p "$place/dev"
 cp -r "$root/sdk/typescript/package.json" "$root/sdk/typescript/tsconfig.json" "$root/sdk/typescript/src" "$place"
+cp "$root/sdk/typescript/dev/package.json" "$place/dev"
 cd "$place"
 rm -rf dist
-[ -x node_modules/.bin/tsc ] || npm install --no-audit --no-fund --no-package-lock --loglevel=error >/dev/null
-node_modules/.bin/tsc
+[ -x dev/node_modules/.bin/tsc ] ||
+    npm --prefix dev install --no-audit --no-fund --no-package-lock --loglevel=error >/dev/null
+dev/node_modules/.bin/tsc
 if ! diff -r dist "$root/sdk/typescript/dist"; then
     echo "sdk/typescript/dist is not what its sources build: run npm run build there"
     exit 1
