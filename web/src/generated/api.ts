@@ -1128,6 +1128,8 @@ export interface Schemas {
     team_id?: string;
     /** Submitter, free text */
     createdBy?: string;
+    /** W3C Trace Context of the submitter, stored in the metadata as `traceparent`; used instead of the header of this name */
+    traceparent?: string;
   };
   /** A task as it is at one moment; null where unset */
   "Task": {
@@ -1223,6 +1225,8 @@ export interface Schemas {
     cancelledCount?: number;
     /** Only when true: the token may not see inputs, outputs, metadata and details of errors, which are null */
     redacted?: boolean;
+    /** In the answer to a claim: W3C Trace Context for the handler */
+    traceparent?: string;
   };
   "TaskList": {
     /** The tasks */
