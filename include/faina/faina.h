@@ -250,6 +250,7 @@ struct faina_by {
     const char *worker_id; /* the worker that holds the task; NULL: not a worker */
     int64_t fence;         /* from the claim; 0: not checked */
     int64_t version;       /* the version that the task must still have; 0: not checked */
+    const char *reason;    /* why, for the audit: of an act without a worker; NULL: none */
 };
 
 /* ------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include "service/service.h"
 
 #include "base/clock.h"
+#include "model/check.h"
 #include "model/limits.h"
 #include "model/times.h"
 #include "client/client.h"
@@ -20,6 +21,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <time.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -213,7 +216,7 @@ static enum faina_code open_nats(struct fa_service **out, const char *url,
     return code == FAINA_OK ? fa_kv_engine_open(out, kv, options, err) : code;
 }
 
-static enum faina_code open_url(struct fa_service **out, const char *url,
+static enum faina_code open_any(struct fa_service **out, const char *url,
                                 const struct faina_options *options, bool is_brief, bool must_exist,
                                 struct faina_error *err)
 {
@@ -231,6 +234,31 @@ static enum faina_code open_url(struct fa_service **out, const char *url,
     if (is_nats(url))
         return open_nats(out, url, options, must_exist, err);
     return open_or_reach(out, url, options, is_brief, must_exist, err);
+}
+
+/* Who runs this process, for the audit. */
+static void find_user(char out[FA_USER_SIZE])
+{
+    struct passwd entry, *found = NULL;
+    char text[1024];
+
+    if (getpwuid_r(geteuid(), &entry, text, sizeof(text), &found) == 0 && found != NULL &&
+        strlen(found->pw_name) < FA_USER_SIZE &&
+        fa_check_text(found->pw_name, FA_USER_SIZE, "user", FAINA_INTERNAL, NULL) == FAINA_OK)
+        snprintf(out, FA_USER_SIZE, "%s", found->pw_name);
+    else
+        snprintf(out, FA_USER_SIZE, "uid %u", (unsigned)geteuid());
+}
+
+static enum faina_code open_url(struct fa_service **out, const char *url,
+                                const struct faina_options *options, bool is_brief, bool must_exist,
+                                struct faina_error *err)
+{
+    enum faina_code code = open_any(out, url, options, is_brief, must_exist, err);
+
+    if (code == FAINA_OK)
+        find_user((*out)->user);
+    return code;
 }
 
 enum faina_code fa_service_open(struct fa_service **out, const char *url,
@@ -421,6 +449,20 @@ static enum faina_code write_copy(void *ctx, const char *path, const struct fa_b
     return service->ops->backup(service, path, watch, err);
 }
 
+static enum faina_code audit_backup(struct fa_service *service, const char *path,
+                                    struct faina_error *err)
+{
+    struct fa_arena scratch = {0};
+    struct fa_op op = {.kind = FA_OP_AUDIT_ADD, .arena = &scratch};
+    enum faina_code code;
+
+    op.audit_add.act = "backup";
+    op.audit_add.target = path;
+    code = fa_service_run_one(service, &op, err);
+    fa_arena_finish(&scratch);
+    return code;
+}
+
 enum faina_code fa_service_backup(struct fa_service *service, const char *path, bool may_replace,
                                   const struct fa_backup_watch *watch, struct fa_backup_report *out,
                                   struct faina_error *err)
@@ -430,6 +472,8 @@ enum faina_code fa_service_backup(struct fa_service *service, const char *path, 
 
     atomic_fetch_add(&service->inside, 1);
     code = fa_backup_make(&source, path, may_replace, watch, out, err);
+    if (code == FAINA_OK && !fa_service_is_remote(service)) /* a server has made its own entry */
+        code = audit_backup(service, path, err);
     atomic_fetch_sub(&service->inside, 1);
     return code;
 }

@@ -599,11 +599,16 @@ static void destroy(struct fa_publisher *publisher)
 static enum faina_code switch_on(struct fa_service *service, struct faina_error *err)
 {
     struct fa_arena arena = {0};
+    struct fa_op is_on = {.kind = FA_OP_BROKER_GET, .arena = &arena};
     struct fa_op op = {.kind = FA_OP_BROKER_SET, .arena = &arena};
-    enum faina_code code;
+    enum faina_code code = fa_service_run_one(service, &is_on, err);
 
     op.broker.is_on = true;
-    code = fa_service_run_one(service, &op, err);
+    op.by.reason = "the node has FAINA_BROKER";
+    if (code == FAINA_OK)
+        op.is_unaudited = is_on.broker_answer->is_on; /* it changes nothing */
+    if (code == FAINA_OK)
+        code = fa_service_run_one(service, &op, err);
     fa_arena_finish(&arena);
     return code;
 }

@@ -205,6 +205,8 @@ static int take_common(struct fa_cli *cli, const struct fa_flag *flag, const cha
         cli->url = value;
     } else if (strcmp(flag->name, "namespace") == 0) {
         cli->ns = value;
+    } else if (strcmp(flag->name, "reason") == 0) {
+        cli->reason = value;
     } else {
         assert(strcmp(flag->name, "output") == 0);
         cli->has_format = true;

@@ -35,9 +35,10 @@ struct fa_cli {
     size_t arg_count;
     struct fa_given *given;
     size_t given_count;
-    bool is_help;    /* --help */
-    const char *url; /* --url, else NULL */
-    const char *ns;  /* --namespace, else FAINA_NAMESPACE, else NULL: the engine's default */
+    bool is_help;       /* --help */
+    const char *url;    /* --url, else NULL */
+    const char *ns;     /* --namespace, else FAINA_NAMESPACE, else NULL: the engine's default */
+    const char *reason; /* --reason, else NULL */
     enum fa_cli_format format;
     bool has_format; /* -o was given */
 

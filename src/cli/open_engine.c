@@ -63,6 +63,8 @@ enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
         code = cli->is_long_lived
                    ? fa_service_open(&cli->service, url, &cli->options, err)
                    : fa_service_visit(&cli->service, url, &cli->options, must_exist, err);
+    if (code == FAINA_OK)
+        cli->service->reason = cli->reason;
     return code;
 }
 

@@ -41,6 +41,7 @@ const struct fa_flag fa_common_flags[] = {
      "the environment, else sqlite:faina.db)", .takes = FA_TAKES_URL},
     {"namespace", 0, "NS",
      "the namespace (default $FAINA_NAMESPACE, else the only one of the token, else default)"},
+    {"reason", 0, "TEXT", "why something is changed, for the audit (faina audit ls)"},
     {"help", 'h', NULL, "show this help"},
     F_END,
 };
@@ -190,7 +191,6 @@ static const struct fa_flag block_flags[] = {
 };
 
 static const struct fa_flag background_flags[] = {
-    {"reason", 0, "TEXT", "what it waits for"},
     {"timeout", 0, "DURATION", "the attempt fails after this long (default 1h)"},
     F_BY, F_END,
 };
@@ -372,6 +372,21 @@ static const struct fa_flag failures_flags[] = {
     F_LIMIT, F_END,
 };
 
+static const struct fa_flag audit_flags[] = {
+    {"who", 0, "NAME", "only acts with this token, or by this user"},
+    {"act", 0, "ACT", "only these acts, such as cancel or 'resource set'"},
+    {"target", 0, "TEXT", "only acts on this task, type or resource"},
+    {"from", 0, "TIME", "only since then; a duration counts back from now"},
+    {"to", 0, "TIME", "only before then"},
+    F_LIMIT, F_CURSOR, F_END,
+};
+
+static const struct fa_flag verify_flags[] = {
+    {"file", 0, "FILE", "check an export instead of the engine's entries", .takes = FA_TAKES_FILE},
+    {"last", 0, "N:HASH", "the entry N must still be there, with this hash"},
+    F_END,
+};
+
 static const struct fa_flag migrate_flags[] = {
     {"dry-run", 0, NULL, "only print what would be done"}, F_END,
 };
@@ -479,7 +494,8 @@ const struct fa_verb fa_verbs[] = {
      "faina block " ID_EXAMPLE " '[{\"type\":\"page\",\"input\":1}]' --worker me",
      2, 2, fa_verb_block, block_flags, .takes = FA_TAKES_JSON},
     {"background", FA_GROUP_WORK, "ID --worker W", "let a running task continue without a worker",
-     "No worker holds it from then on; complete or fail without --worker ends it.", NULL,
+     "No worker holds it from then on; complete or fail without --worker ends it. --reason says what "
+     "it waits for.", NULL,
      1, 1, fa_verb_background, background_flags},
     {"release", FA_GROUP_WORK, "ID --worker W", "release a claimed task that was not started",
      "The attempt doesn't count.", NULL, 1, 1, fa_verb_release, by_flags},
@@ -674,6 +690,20 @@ const struct fa_verb fa_verbs[] = {
      "quoted text; the largest group first. Lists one namespace; --namespace '*' lists all.",
      "faina failures --since 1h\n"
      "faina failures --type mail.send -o jsonl", 0, 0, fa_verb_failures, failures_flags},
+    {"audit ls", FA_GROUP_OPERATE, "", "list who did what, newest first",
+     "Administrative acts, and what people did to tasks: every act without a worker. An entry has "
+     "the name of the token, or of the user of the command line, and the reason that --reason has "
+     "given.",
+     "faina audit ls --from 1d\n"
+     "faina audit ls --act cancel --who ci -o jsonl", 0, 0, fa_verb_audit_ls, audit_flags},
+    {"audit verify", FA_GROUP_OPERATE, "", "check that no entry was changed or removed",
+     "Each entry has the hash of the one before. Names each entry that was changed, removed or "
+     "inserted; the exit code is 1 then. Prints the number of entries and the last hash: kept "
+     "elsewhere, and given as --last later, they show that the whole chain was not made anew.",
+     "faina audit verify\n"
+     "faina audit verify --file audit.jsonl", 0, 0, fa_verb_audit_verify, verify_flags},
+    {"audit export", FA_GROUP_OPERATE, "", "print all entries as JSON lines, oldest first", NULL,
+     "faina audit export >audit.jsonl", 0, 0, fa_verb_audit_export, NULL},
     {"db status", FA_GROUP_OPERATE, "", "show the store: version, size, migrations", NULL, NULL,
      0, 0, fa_verb_db_status, NULL},
     {"db migrate", FA_GROUP_OPERATE, "", "migrate the store to the current schema",

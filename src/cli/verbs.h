@@ -151,7 +151,10 @@ int fa_verb_stats(struct fa_cli *cli);
 int fa_verb_history(struct fa_cli *cli);  /* verb_history.c */
 int fa_verb_failures(struct fa_cli *cli); /* verb_failures.c */
 int fa_stats_errors(struct fa_cli *cli);  /* stats --errors */
-int fa_verb_emit(struct fa_cli *cli);     /* verb_workflow.c */
+int fa_verb_audit_ls(struct fa_cli *cli); /* verb_audit.c */
+int fa_verb_audit_verify(struct fa_cli *cli);
+int fa_verb_audit_export(struct fa_cli *cli);
+int fa_verb_emit(struct fa_cli *cli); /* verb_workflow.c */
 int fa_verb_workflow_ls(struct fa_cli *cli);
 int fa_verb_workflow_get(struct fa_cli *cli);
 int fa_verb_workflow_apply(struct fa_cli *cli);

@@ -90,7 +90,7 @@ static size_t run_many(struct remote *remote, struct fa_op *ops, size_t count)
 /* Operations without a route (model/operation.h). */
 static bool has_no_route(const struct fa_op *op)
 {
-    return op->kind == FA_OP_REQUEUE || op->kind == FA_OP_QUEUE;
+    return op->kind == FA_OP_REQUEUE || op->kind == FA_OP_QUEUE || op->kind == FA_OP_AUDIT_ADD;
 }
 
 static void remote_run(struct fa_service *service, struct fa_op *ops, size_t count)

@@ -6,6 +6,7 @@
  */
 #include "json/json.h"
 #include "model/codes.h"
+#include "model/audit_entry.h"
 #include "model/failure_group.h"
 #include "model/history.h"
 #include "model/id.h"
@@ -429,6 +430,7 @@ static const struct {
     [FA_OP_NAMESPACE_LIST] = {.shape = &fa_shape_namespaces, .size = sizeof(struct fa_namespaces)},
     [FA_OP_BROKER_SET] = {.shape = &fa_shape_broker, .size = sizeof(struct fa_broker)},
     [FA_OP_FAILURES] = {.shape = &fa_shape_failures, .size = sizeof(struct fa_failure_groups)},
+    [FA_OP_AUDIT_LIST] = {.shape = &fa_shape_audit, .size = sizeof(struct fa_audit_list)},
     [FA_OP_HISTORY] = {.shape = &fa_shape_history, .size = sizeof(struct fa_history_answer)},
     [FA_OP_BROKER_GET] = {.shape = &fa_shape_broker, .size = sizeof(struct fa_broker)},
     [FA_OP_SETTINGS_SET] = {.shape = &fa_shape_settings, .size = sizeof(struct fa_store_settings)},

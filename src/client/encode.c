@@ -6,11 +6,13 @@
  */
 #include "client/encode.h"
 
+#include "model/audit_entry.h"
 #include "model/failure_group.h"
 #include "model/history.h"
 #include "model/limits.h"
 #include "model/times.h"
 #include "model/workflow.h"
+#include "service/audit_act.h"
 #include "service/token.h"
 #include "wire/body.h"
 #include "wire/filter.h"
@@ -176,6 +178,20 @@ static void query_failures(const struct fa_op *op, struct fa_call *call)
     add_int_param(call, "limit", query->limit);
 }
 
+static void query_audit(const struct fa_op *op, struct fa_call *call)
+{
+    const struct fa_audit_query *query = op->audit_query;
+
+    add_param(call, "who", query->who);
+    add_param(call, "act", query->act);
+    add_param(call, "target", query->target);
+    add_time_param(call, "from", query->from_us);
+    add_time_param(call, "to", query->to_us);
+    add_param(call, "order", query->ascending ? "asc" : NULL);
+    add_int_param(call, "limit", query->limit);
+    add_param(call, "cursor", query->cursor);
+}
+
 static void query_history(const struct fa_op *op, struct fa_call *call)
 {
     const struct fa_history_query *query = op->history_query;
@@ -328,7 +344,9 @@ static void body_claim(const struct fa_op *op, struct fa_json_writer *w)
 
 static void body_update(const struct fa_op *op, struct fa_json_writer *w)
 {
-    fa_shape_put(w, &fa_body_update, op->update);
+    const struct fa_update_body body = {.update = *op->update};
+
+    fa_shape_put(w, &fa_body_update, &body);
 }
 
 static void body_purge(const struct fa_op *op, struct fa_json_writer *w)
@@ -574,6 +592,7 @@ static const struct request_format request_formats[FA_OP_COUNT] = {
     [FA_OP_SETTINGS_SET] = {"PUT", "/settings", NULL, NULL, body_settings, always},
     [FA_OP_SETTINGS_GET] = READ("/settings", NULL, NULL),
     [FA_OP_FAILURES] = READ("/failures", NULL, query_failures),
+    [FA_OP_AUDIT_LIST] = READ("/audit", NULL, query_audit),
     [FA_OP_HISTORY] = READ("/stats/history", NULL, query_history),
 };
 
@@ -641,6 +660,8 @@ void fa_encode_one(const struct fa_op *op, struct fa_call *call)
         format->query(op, call);
     add_int_param(call, "limit", op->part.limit);
     add_param(call, "cursor", op->part.cursor);
+    if (fa_audit_takes(op))
+        add_param(call, "reason", op->by.reason);
     fa_json_writer_init(&w, &call->body, 0);
     if (format->act)
         put_act(op, &w);

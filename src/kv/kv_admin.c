@@ -43,6 +43,8 @@ enum faina_code fa_kv_refuse_op(struct fa_op *op)
         [FA_OP_FOLLOW] = "log of all events to follow",
         [FA_OP_HISTORY] = "history",
         [FA_OP_FAILURES] = "groups of failures",
+        [FA_OP_AUDIT_ADD] = "audit",
+        [FA_OP_AUDIT_LIST] = "audit",
     };
     const char *feature = features[op->kind] ? features[op->kind] : fa_op_name(op->kind);
 

@@ -16,6 +16,7 @@
 #define FA_EVENT_VALUE_SIZE_MAX 4096 /* of a value in the event of a change; else its hash */
 #define FA_KEY_SIZE_MAX 512
 #define FA_STATE_SIZE_MAX 1024
+#define FA_REASON_SIZE_MAX 1024
 #define FA_INPUT_SIZE_DEFAULT (1024 * 1024) /* input and output; an option changes it */
 #define FA_INPUT_SIZE_CEILING (256 * 1024 * 1024)
 #define FA_METADATA_SIZE_MAX (64 * 1024)
@@ -44,6 +45,7 @@
 #define FA_REDACT_PATHS_MAX 100
 #define FA_REDACT_PATH_SIZE_MAX 255
 #define FA_STREAM_IDS_MAX 200
+#define FA_AUDIT_ROWS_MAX 5000      /* that one request with a filter reads */
 #define FA_LOG_SIZE_MAX (64 * 1024) /* of an attempt: its end is kept */
 #define FA_LOG_LINE_MAX (16 * 1024) /* of a line that is sent over HTTP: its beginning is kept */
 #define FA_LOG_PART_SIZE 4096       /* smaller parts of a log are stored together */

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <string.h>
 
+struct fa_audit_list;
+struct fa_audit_query;
 struct fa_failure_groups;
 struct fa_failure_query;
 struct fa_grant;
@@ -65,6 +67,7 @@ struct fa_workflow;
     X(CRON_RUN, "cron run", true)                                                                  \
     X(BROKER_SET, "broker set", true)                                                              \
     X(SETTINGS_SET, "settings set", true)                                                          \
+    X(AUDIT_ADD, "audit add", true)                                                                \
     X(GET, "get", false)                                                                           \
     X(GET_BY_KEY, "get by key", false)                                                             \
     X(FIND, "find", false)                                                                         \
@@ -89,7 +92,8 @@ struct fa_workflow;
     X(FAILURES, "failures", false)                                                                 \
     X(NAMESPACE_LIST, "namespace list", false)                                                     \
     X(BROKER_GET, "broker get", false)                                                             \
-    X(SETTINGS_GET, "settings get", false)
+    X(SETTINGS_GET, "settings get", false)                                                         \
+    X(AUDIT_LIST, "audit list", false)
 
 enum fa_op_kind {
 #define FA_OP_ENUM(name, text, writes) FA_OP_##name,
@@ -386,6 +390,10 @@ struct fa_op {
     /* What the caller may do and see (access.h), also in what a workflow makes of the operation.
      * NULL: everything. */
     const struct fa_grant *grant;
+    /* For the audit (audit_entry.h): the name of the caller, and the request; NULL: none. */
+    const char *who, *request_id;
+    /* The engine itself does it, or a program by its rules: it has no entry in the audit. */
+    bool is_unaudited;
     bool for_holder; /* by.worker_id is the worker of the task, which the caller is not */
     bool by_status;  /* START: asks for the status, so a task that runs already is refused as
                         INVALID_TRANSITION, whichever worker holds it */
@@ -464,6 +472,10 @@ struct fa_op {
         const struct fa_emitted_query *emitted_query; /* EMITTED_LIST */
         const struct fa_history_query *history_query; /* HISTORY (model/history.h) */
         const struct fa_failure_query *failure_query; /* FAILURES (model/failure_group.h) */
+        const struct fa_audit_query *audit_query;     /* AUDIT_LIST (model/audit_entry.h) */
+        struct {
+            const char *act, *target;
+        } audit_add; /* AUDIT_ADD: an act that is no other operation */
         struct {
             const char *ns, *workflow; /* workflow NULL: all; NOT_FOUND when there isn't one */
             const char *key;           /* as text or as JSON; NULL: all */
@@ -526,6 +538,7 @@ struct fa_op {
         struct fa_store_settings *settings_answer; /* SETTINGS_* */
         struct fa_history_answer *history;
         struct fa_failure_groups *failures;
+        struct fa_audit_list *audit;
     };
     const char *next_cursor; /* lists that are read in parts; NULL: this was the last one */
     /* WORKFLOW_PUT: the parsed definition, and its mistakes. */

@@ -196,6 +196,7 @@ static enum faina_code check(struct fa_auth *auth, const struct fa_credentials *
     *out = (struct fa_grant){
         .has_token = true,
         .token_id = fa_arena_strdup(arena, token->id),
+        .name = fa_arena_strdup(arena, token->name && token->name[0] ? token->name : token->id),
         .scopes = token->scopes,
         .namespaces = copy_namespaces(token->namespaces, arena),
     };

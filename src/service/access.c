@@ -99,6 +99,8 @@ enum where {
     X(SETTINGS_SET, ADMIN, 0, ALL, READ)                                                           \
     X(SETTINGS_GET, VIEW, 0, NOWHERE, READ)                                                        \
     X(BROKER_GET, VIEW, 0, ALL, READ)                                                              \
+    X(AUDIT_ADD, ADMIN, 0, ALL, READ)                                                              \
+    X(AUDIT_LIST, VIEW, 0, ALL, READ)                                                              \
     X(FAILURES, VIEW, 0, NAMED, READ)                                                              \
     X(HISTORY, VIEW, 0, NAMED, READ)
 
@@ -319,6 +321,11 @@ int64_t fa_access_submitter(const struct fa_grant *grant)
         !fa_id_parse(grant->token_id, &id))
         return 0;
     return id.key;
+}
+
+bool fa_access_is_managing(enum fa_op_kind kind)
+{
+    return fa_op_writes(kind) && find_rule(kind)->scopes & (OPERATE | ADMIN);
 }
 
 bool fa_access_is_of_task(enum fa_op_kind kind)

@@ -30,6 +30,7 @@
 struct fa_grant {
     bool has_token;
     const char *token_id;       /* for the log; NULL: none */
+    const char *name;           /* of the token or user, for the audit; NULL: none */
     unsigned scopes;            /* set of fa_scope */
     struct fa_texts namespaces; /* items NULL: all */
     struct fa_texts redact;     /* paths of values that answers leave out (redaction.h) */
@@ -74,6 +75,8 @@ bool fa_access_reaches(const struct fa_grant *grant, const char *ns);
 /* The namespace of a request that names none: the only one of the grant, else "default". */
 const char *fa_access_default_ns(const struct fa_grant *grant);
 
+/* Whether a scope for managing (operate, admin) allows the operation, and it changes something. */
+bool fa_access_is_managing(enum fa_op_kind kind);
 /* The operation is about one task, op->id, which must be in a namespace of the grant. */
 bool fa_access_is_of_task(enum fa_op_kind kind);
 /* The caller may do this only to what its token has submitted. */

@@ -5,6 +5,7 @@
 
 #include "json/json.h"
 #include "model/attempts.h"
+#include "model/audit_entry.h"
 #include "model/check.h"
 #include "model/failure_group.h"
 #include "model/history.h"
@@ -558,6 +559,17 @@ static enum faina_code check_failures(const struct fa_failure_query *query, stru
     return code == FAINA_OK ? check_range(query->limit, FA_LIST_LIMIT_MAX, "limit", err) : code;
 }
 
+static enum faina_code check_audit(const struct fa_audit_query *query, struct faina_error *err)
+{
+    enum faina_code code = check_optional(query->who, FA_REASON_SIZE_MAX, "who", err);
+
+    if (code == FAINA_OK)
+        code = check_optional(query->act, FA_REASON_SIZE_MAX, "act", err);
+    if (code == FAINA_OK)
+        code = check_optional(query->target, FA_REASON_SIZE_MAX, "target", err);
+    return code == FAINA_OK ? check_range(query->limit, FA_LIST_LIMIT_MAX, "limit", err) : code;
+}
+
 /* The range is checked when it is read: it depends on the time. */
 static enum faina_code check_history(const struct fa_history_query *query, struct faina_error *err)
 {
@@ -730,6 +742,10 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *defa
     case FA_OP_SETTINGS_GET:
     case FA_OP_BROKER_GET:
         return FAINA_OK;
+    case FA_OP_AUDIT_ADD:
+        return check_optional(op->audit_add.act, FA_NAME_SIZE_MAX, "act", err);
+    case FA_OP_AUDIT_LIST:
+        return check_audit(op->audit_query, err);
     case FA_OP_FAILURES:
         return check_failures(op->failure_query, err);
     case FA_OP_HISTORY:

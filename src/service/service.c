@@ -9,7 +9,9 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "model/check.h"
 #include "model/codes.h"
+#include "model/limits.h"
 #include "model/states.h"
 #include "service/access.h"
 #include "service/check_op.h"
@@ -132,7 +134,15 @@ static void check(const struct fa_service *service, struct fa_op *op)
     assert(op->kind < FA_OP_COUNT);
     assert(op->arena);
     fa_error_clear(&op->error);
-    op->code = fa_access_check(op, &op->error);
+    op->who = op->grant ? op->grant->name : service->user;
+    if (!op->by.reason)
+        op->by.reason = service->reason;
+    op->code = FAINA_OK;
+    if (op->by.reason)
+        op->code = fa_check_text(op->by.reason, FA_REASON_SIZE_MAX, "reason", FAINA_INVALID_REQUEST,
+                                 &op->error);
+    if (op->code == FAINA_OK)
+        op->code = fa_access_check(op, &op->error);
     if (op->code == FAINA_OK)
         op->code = fa_op_check(op, service->input_size_max, default_ns(service), &op->error);
 }

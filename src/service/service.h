@@ -265,10 +265,15 @@ struct fa_service_ops {
 };
 
 /* The first member of every engine. */
+#define FA_USER_SIZE 64 /* the name of this process's user */
+
 struct fa_service {
     const struct fa_service_ops *ops;
     size_t input_size_max;
-    atomic_bool is_full; /* new tasks are refused because the disk is full */
+    /* For the audit, of operations without a grant, and without a reason of their own. */
+    char user[FA_USER_SIZE]; /* "": not known */
+    const char *reason;      /* NULL: none */
+    atomic_bool is_full;     /* new tasks are refused because the disk is full */
     atomic_bool is_shut;
     /* Calls that are running in a wrapper. Not in the cache line of the members above, which other
      * threads read with each operation. */

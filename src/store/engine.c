@@ -77,6 +77,7 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_CRON_RUN] = fa_do_cron_run,
     [FA_OP_BROKER_SET] = fa_do_broker_set,
     [FA_OP_SETTINGS_SET] = fa_do_settings_set,
+    [FA_OP_AUDIT_ADD] = fa_do_audit_add,
 };
 
 /* Reading ------------------------------------------------------------------------------------ */

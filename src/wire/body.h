@@ -69,6 +69,12 @@ struct fa_act {
     const struct faina_error *bad;        /* one of many: refused by itself */
 };
 
+/* PATCH /tasks/{id} */
+struct fa_update_body {
+    struct faina_update update;
+    const char *reason;
+};
+
 extern const struct fa_shape fa_body_claim, fa_body_start, fa_body_complete, fa_body_fail,
     fa_body_progress, fa_body_heartbeat, fa_body_block, fa_body_background, fa_body_release,
     fa_body_snooze, fa_body_update, fa_body_note, fa_body_amend, fa_body_cancel, fa_body_retry,
@@ -112,12 +118,14 @@ struct fa_limit_body {
     int64_t max_concurrency; /* -1: null, no limit */
     bool has_rate;
     struct faina_rate rate;
+    const char *reason;
 };
 extern const struct fa_shape fa_body_limit;
 
 struct fa_broker_body {
     bool has_on, is_on;
     int64_t size_max; /* 0: not given */
+    const char *reason;
 };
 extern const struct fa_shape fa_body_broker;
 
@@ -125,7 +133,7 @@ extern const struct fa_shape fa_body_settings; /* struct fa_store_settings */
 
 struct fa_team_body {
     const char *id; /* as in the path, or not there */
-    const char *name, *ns, *spec;
+    const char *name, *ns, *spec, *reason;
 };
 extern const struct fa_shape fa_body_team, fa_body_new_team; /* the second has no id */
 
@@ -135,11 +143,12 @@ struct fa_cron_body {
     const char *ns, *schedule, *timezone, *task, *catch_up, *overlap;
     int64_t jitter_ms;
     bool is_paused;
+    const char *reason;
 };
 extern const struct fa_shape fa_body_cron;
 
 struct fa_lane_body {
-    const char *ns, *type;
+    const char *ns, *type, *reason;
 };
 extern const struct fa_shape fa_body_lane;
 
@@ -168,7 +177,7 @@ struct fa_backtest_body {
 extern const struct fa_shape fa_body_backtest;
 
 struct fa_purge_body {
-    const char *ns, *type;
+    const char *ns, *type, *reason;
     struct fa_texts status;
     int64_t before_us, limit;
     bool deleted_only;
@@ -177,7 +186,7 @@ extern const struct fa_shape fa_body_purge;
 
 /* POST /tokens */
 struct fa_token_body {
-    const char *name, *hash;
+    const char *name, *hash, *reason;
     struct fa_texts scopes, namespaces;
     int64_t expires_ms, expires_us; /* from now, or at a time */
 };

@@ -232,6 +232,10 @@ static enum faina_code read_amendment(const struct fa_field *field, struct fa_js
 #define ID(more, text)                                                                             \
     ACT("id", TEXT, id, .flags = FA_FIELD_REQUIRED | FA_FIELD_UUID | (more), .doc = (text))
 
+#define REASON(structure, member)                                                                  \
+    FA_ROW("reason", TEXT, structure, member, .max = FA_REASON_SIZE_MAX,                           \
+           .doc = "Why, for the audit")
+
 #define REQUEST(symbol, schema_name, ...)                                                          \
     const struct fa_shape fa_body_##symbol = {.name = (schema_name),                               \
                                               .what = "body",                                      \
@@ -240,7 +244,7 @@ static enum faina_code read_amendment(const struct fa_field *field, struct fa_js
 
 static void put_run_at(struct fa_json_writer *w, const void *from)
 {
-    const struct faina_update *update = from;
+    const struct faina_update *update = &((const struct fa_update_body *)from)->update;
 
     if (update->run_at_us != 0)
         fa_wire_put_time(w, update->run_at_us);
@@ -251,7 +255,7 @@ static void put_run_at(struct fa_json_writer *w, const void *from)
 static enum faina_code read_run_at(const struct fa_field *field, struct fa_json value,
                                    struct fa_arena *arena, void *out, struct faina_error *err)
 {
-    struct faina_update *update = out;
+    struct faina_update *update = &((struct fa_update_body *)out)->update;
     const char *text = value.type == FA_JSON_STRING ? fa_json_text(value, arena) : "";
 
     if (strcmp(text, "now") == 0) {
@@ -319,30 +323,33 @@ REQUEST(amend, "Amend",
     {.name = "task", .type = FA_FIELD_OWN, .inner = &fa_shape_amendment, .put = put_amendment,
      .read = read_amendment, .doc = "What the submit has left open"});
 #define UPDATE(json_name, kind, member, ...)                                                       \
-    FA_ROW(json_name, kind, struct faina_update, member, __VA_ARGS__)
+    FA_ROW(json_name, kind, struct fa_update_body, update.member, __VA_ARGS__)
 
 REQUEST(update, "Update",
     UPDATE("name", TEXT, name, .max = FA_NAME_SIZE_MAX, .doc = "Display name"),
     UPDATE("priority", INT, priority, .flags = FA_FIELD_HAS,
-           .count = offsetof(struct faina_update, has_priority), .min = FA_PRIORITY_MIN,
+           .count = offsetof(struct fa_update_body, update.has_priority), .min = FA_PRIORITY_MIN,
            .max = FA_PRIORITY_MAX, .doc = "Higher ones are claimed first"),
     UPDATE("runAt", OWN, run_at_us, .flags = FA_FIELD_HAS,
-           .count = offsetof(struct faina_update, has_run_at), .put = put_run_at,
+           .count = offsetof(struct fa_update_body, update.has_run_at), .put = put_run_at,
            .read = read_run_at, .schema = "{\"type\":\"string\"}",
            .doc = "The task runs no earlier than this time; `now` makes it ready"),
     UPDATE("maxAttempts", ATTEMPTS, max_attempts, .max = FA_ATTEMPTS_MAX,
            .doc = "Maximum number of attempts; 0 is no limit"),
     UPDATE("timeout", DURATION, timeout_ms, .max = FA_DURATION_MS_MAX,
            .doc = "The longest run of one attempt"),
-    UPDATE("startBy", WHEN, start_by_ms, .count = offsetof(struct faina_update, start_by_us),
+    UPDATE("startBy", WHEN, start_by_ms,
+           .count = offsetof(struct fa_update_body, update.start_by_us),
            .doc = "The task is cancelled if it was not started by then"),
     UPDATE("metadata", JSON, metadata, .flags = FA_FIELD_OBJECT, .max = FA_METADATA_SIZE_MAX,
-           .doc = "Merged into the task's metadata (RFC 7396); also while the task is held"));
-REQUEST(cancel, "Cancel", WORKER(0));
+           .doc = "Merged into the task's metadata (RFC 7396); also while the task is held"),
+    REASON(struct fa_update_body, reason));
+REQUEST(cancel, "Cancel", WORKER(0), REASON(struct fa_act, by.reason));
 REQUEST(retry, "Retry",
     WORKER(0),
     ACT("resetAttempts", BOOL, reset_attempts, .flags = FA_FIELD_HAS, GIVEN(has_reset),
-        .doc = "Attempts are counted from 0 again; true by default"));
+        .doc = "Attempts are counted from 0 again; true by default"),
+    REASON(struct fa_act, by.reason));
 REQUEST(status, "StatusChange",
     WORKER(0),
     FENCE,
@@ -353,7 +360,8 @@ REQUEST(status, "StatusChange",
     ERROR(0),
     ACT("leaseSeconds", DURATION, lease_ms, .max = FA_LEASE_MS_MAX,
         .doc = "Of `running`: how long the lease lasts; without a workerId there is none by "
-               "default"));
+               "default"),
+    REASON(struct fa_act, by.reason));
 /* clang-format on */
 
 /* ------------------------------------------------------------------------------------------
@@ -608,7 +616,8 @@ REQUEST(limit, "Limit",
            .doc = "How many tasks may use it at once; null is no limit. Required without `rate`"),
     FA_ROW_ONE("rate", fa_body_rate, struct fa_limit_body, rate, .flags = FA_FIELD_HAS,
                .count = offsetof(struct fa_limit_body, has_rate),
-               .doc = "How many tasks may start in a time; null is no rate"));
+               .doc = "How many tasks may start in a time; null is no rate"),
+    REASON(struct fa_limit_body, reason));
 
 #define BROKER(json_name, kind, member, ...)                                                       \
     FA_ROW(json_name, kind, struct fa_broker_body, member, __VA_ARGS__)
@@ -618,14 +627,16 @@ REQUEST(broker, "BrokerBody",
            .count = offsetof(struct fa_broker_body, has_on),
            .doc = "Whether messages for a broker are stored"),
     BROKER("limit", INT64, size_max, .min = 1, .max = FA_OUTBOX_SIZE_MAX,
-           .doc = "With more messages than this the oldest are dropped; as it is by default"));
+           .doc = "With more messages than this the oldest are dropped; as it is by default"),
+    REASON(struct fa_broker_body, reason));
 
 #define TEAM(json_name, kind, member, ...)                                                         \
     FA_ROW(json_name, kind, struct fa_team_body, member, __VA_ARGS__)
 #define TEAM_MEMBERS                                                                               \
     TEAM("name", TEXT, name, .flags = FA_FIELD_REQUIRED, .doc = "For people"),                     \
     TEAM("namespace", TEXT, ns, .doc = "The namespace of its tasks; the token's by default"),      \
-    TEAM("spec", JSON, spec, .doc = "Anything about the team")
+    TEAM("spec", JSON, spec, .doc = "Anything about the team"),                                    \
+    REASON(struct fa_team_body, reason)
 
 REQUEST(new_team, "NewTeam", TEAM_MEMBERS);
 REQUEST(team, "TeamBody",
@@ -649,12 +660,14 @@ REQUEST(cron, "CronBody",
          .doc = "What a time does while the task before has not ended; `allow` by default"),
     CRON("jitter", DURATION, jitter_ms, .max = FA_JITTER_MS_MAX,
          .doc = "Each task waits up to this long besides, at random"),
-    CRON("paused", BOOL, is_paused, .doc = "It makes no tasks"));
+    CRON("paused", BOOL, is_paused, .doc = "It makes no tasks"),
+    REASON(struct fa_cron_body, reason));
 
 REQUEST(lane, "LaneBody",
     FA_ROW("namespace", TEXT, struct fa_lane_body, ns, .doc = "Of the type"),
     FA_ROW("type", TEXT, struct fa_lane_body, type, .flags = FA_FIELD_REQUIRED,
-           .doc = "The type"));
+           .doc = "The type"),
+    REASON(struct fa_lane_body, reason));
 
 REQUEST(session, "Login",
     FA_ROW("token", TEXT, struct fa_session_body, token, .flags = FA_FIELD_REQUIRED,
@@ -692,7 +705,8 @@ REQUEST(purge, "Purge",
     PURGE("endedBefore", TIME, before_us, .doc = "Only tasks that ended before this time"),
     PURGE("deletedOnly", BOOL, deleted_only, .doc = "Only tasks that are deleted already"),
     PURGE("limit", INT64, limit, .min = 1, .max = FA_BATCH_MAX,
-          .doc = "The most tasks to remove; 1,000 by default"));
+          .doc = "The most tasks to remove; 1,000 by default"),
+    REASON(struct fa_purge_body, reason));
 
 #define EMIT(json_name, kind, member, ...)                                                         \
     FA_ROW(json_name, kind, struct faina_emit, member, __VA_ARGS__)
@@ -720,7 +734,8 @@ REQUEST(token, "TokenBody",
     FA_ROW_TEXTS("namespaces", struct fa_token_body, namespaces.items, namespaces.count,
                  .doc = "The namespaces that it reaches; all by default"),
     TOKEN("expires", DURATION, expires_ms, .doc = "It ends this long from now"),
-    TOKEN("expiresAt", TIME, expires_us, .doc = "It ends at this time"));
+    TOKEN("expiresAt", TIME, expires_us, .doc = "It ends at this time"),
+    REASON(struct fa_token_body, reason));
 
 #define SETTINGS(json_name, member, ...)                                                           \
     FA_ROW_TEXTS(json_name, struct fa_store_settings, member.items, member.count, __VA_ARGS__)

@@ -1,6 +1,7 @@
 /* wire_reports.c - see wire_reports.h. */
 #include "wire/wire_reports.h"
 
+#include "model/audit_entry.h"
 #include "model/failure_group.h"
 #include "model/history.h"
 
@@ -139,5 +140,39 @@ const struct fa_shape fa_shape_failures = {
     .what = "list",
     .fields = FA_FIELDS(FA_ROW_LIST("items", group_shape, struct fa_failure_groups, items, count,
                                     .doc = "The groups, the largest first")),
+};
+
+#define ENTRY(json_name, kind, member, ...)                                                        \
+    FA_ROW(json_name, kind, struct fa_audit_entry, member, __VA_ARGS__)
+
+const struct fa_shape fa_shape_audit_entry = {
+    .what = "entry",
+    .fields = FA_FIELDS(
+        ENTRY("id", INT64, id, .flags = REQUIRED, .doc = "1, 2, 3, ... without gaps"),
+        ENTRY("at", TIME, at_us, .flags = REQUIRED, .doc = "When it was done"),
+        ENTRY("who", TEXT, who,
+              .doc = "The name of the token, or of the user of the command line; null: a request "
+                     "without a token"),
+        ENTRY("act", TEXT, act, .flags = REQUIRED, .doc = "What was done"),
+        ENTRY("target", TEXT, target, .doc = "To which task, type, resource ..."),
+        ENTRY("reason", TEXT, reason, .doc = "Why, if it was given"),
+        ENTRY("requestId", TEXT, request_id, .doc = "The request that did it"),
+        ENTRY("previousHash", TEXT, previous_hash, .doc = "`hash` of the entry before"),
+        ENTRY("hash", TEXT, hash, .flags = REQUIRED,
+              .doc = "SHA-256 of the other members (docs/audit.md)")),
+};
+
+const struct fa_shape fa_shape_audit = {
+    .name = "Audit",
+    .what = "list",
+    .fields = FA_FIELDS(
+        FA_ROW_LIST("items", fa_shape_audit_entry, struct fa_audit_list, items, count,
+                    .doc = "The entries"),
+        FA_ROW("nextCursor", TEXT, struct fa_audit_list, next_cursor,
+               .doc = "Where the list goes on; null: this was the last page"),
+        FA_ROW("total", INT64, struct fa_audit_list, total,
+               .doc = "Entries, as counted outside of the chain"),
+        FA_ROW("lastHash", TEXT, struct fa_audit_list, last_hash,
+               .doc = "`hash` of the last entry, as stored outside of the chain")),
 };
 /* clang-format on */

@@ -80,6 +80,7 @@ static enum faina_code set_limit(struct fa_resource_file *limits, struct fa_serv
                                  const struct fa_file_limit *wanted, struct faina_error *err)
 {
     struct fa_op op = {.kind = FA_OP_RESOURCE_SET,
+                       .by = {.reason = "by the handlers folder"},
                        .resource = {.name = wanted->name,
                                     .max_concurrency = wanted->max_concurrency,
                                     .rate = wanted->rate}};
@@ -101,7 +102,9 @@ static enum faina_code set_limit(struct fa_resource_file *limits, struct fa_serv
 static enum faina_code remove_limit(struct fa_resource_file *limits, struct fa_service *service,
                                     const struct fa_file_limit *old, struct faina_error *err)
 {
-    struct fa_op op = {.kind = FA_OP_RESOURCE_REMOVE, .resource = {.name = old->name}};
+    struct fa_op op = {.kind = FA_OP_RESOURCE_REMOVE,
+                       .by = {.reason = "by the handlers folder"},
+                       .resource = {.name = old->name}};
     struct fa_arena arena = {0};
     bool is_known = false;
     struct fa_file_limit stored;

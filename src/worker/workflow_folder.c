@@ -77,6 +77,7 @@ static enum faina_code switch_off(struct fa_workflows *workflows, struct entry *
                                   struct faina_error *err)
 {
     struct fa_op op = {.kind = FA_OP_WORKFLOW_ENABLE,
+                       .by = {.reason = "its file is gone"},
                        .workflow = {.ns = workflows->config.ns, .name = entry->workflow}};
     const struct fa_stored_workflow *stored;
     struct fa_arena arena = {0};
@@ -144,7 +145,9 @@ static enum faina_code store(struct fa_workflows *workflows, struct entry *entry
                              struct faina_error *err)
 {
     const struct fa_definition definition = {.ns = workflows->config.ns, .text = workflow->json};
-    struct fa_op op = {.kind = FA_OP_WORKFLOW_PUT, .definition = &definition};
+    struct fa_op op = {.kind = FA_OP_WORKFLOW_PUT,
+                       .by = {.reason = fa_arena_printf(arena, "by the file %.900s", entry->file)},
+                       .definition = &definition};
     struct entry *gone = find_gone(workflows, workflow->name);
     const struct fa_stored_workflow *stored;
     enum faina_code code = find_stored(workflows, workflow->name, arena, &stored, err);

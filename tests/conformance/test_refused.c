@@ -4,6 +4,7 @@
  */
 #include "support/ops.h"
 
+#include "model/audit_entry.h"
 #include "model/failure_group.h"
 #include "model/history.h"
 
@@ -42,6 +43,7 @@ static void test_refused__operations(struct fa_t *t)
     const struct faina_team team = {.name = "red"};
     const struct fa_history_query history = {.type = "x"};
     const struct fa_failure_query failures = {.type = "x"};
+    const struct fa_audit_query audit = {.limit = 1};
     const struct fa_op ops[] = {
         {.kind = FA_OP_EMIT, .emit = &emit},
         {.kind = FA_OP_WORKFLOW_PUT, .definition = &definition},
@@ -58,6 +60,7 @@ static void test_refused__operations(struct fa_t *t)
         {.kind = FA_OP_RESOURCE_SET, .resource = {"smtp", 5, {10, 1000, 0}}},
         {.kind = FA_OP_RESOURCE_SET, .resource = {"mail:*", 5}},
         {.kind = FA_OP_FAILURES, .failure_query = &failures},
+        {.kind = FA_OP_AUDIT_LIST, .audit_query = &audit},
     };
     const char *id, *before;
 

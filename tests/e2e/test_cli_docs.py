@@ -257,7 +257,7 @@ def test_the_manual_page_has_every_verb_and_flag(cli):
         flags = set(re.findall(r"^ .{5}(--[a-z-]+)", own, re.M))
         told = set(re.findall(r"\*(--[a-z-]+)\*", sections[verb]))
         equal(told, flags, verb)
-    for flag in ("--output", "--url", "--namespace", "--help"):
+    for flag in ("--output", "--url", "--namespace", "--reason", "--help"):
         contains(text, f"*{flag}*")
 
 

@@ -273,6 +273,7 @@ ROUTES = {
     "GET /stats": (LOOK, in_namespace("/stats"), 200, LIST),
     "GET /stats/history": (LOOK, in_namespace("/stats/history"), 200, FORBIDDEN),
     "GET /failures": (LOOK, in_namespace("/failures"), 200, FORBIDDEN),
+    "GET /audit": (LOOK, plain("/audit"), FORBIDDEN, FORBIDDEN),
     "GET /lanes": (LOOK, in_namespace("/lanes"), 200, LIST),
     "POST /lanes:pause": (OPERATE, in_namespace("/lanes:pause", {"type": "x"}), 200, FORBIDDEN),
     "POST /lanes:resume": (OPERATE, in_namespace("/lanes:resume", {"type": "x"}), 200, FORBIDDEN),

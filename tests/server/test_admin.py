@@ -92,7 +92,7 @@ def test_a_new_team_has_no_id_to_give(place):
     body = described["paths"][f"{API}/teams"]["post"]["requestBody"]["content"]
     name = body["application/json"]["schema"]["$ref"].rsplit("/", 1)[1]
     equal(sorted(described["components"]["schemas"][name]["properties"]),
-          ["name", "namespace", "spec"])
+          ["name", "namespace", "reason", "spec"])
 
 
 def test_teams(place):

@@ -338,7 +338,7 @@ int fa_verb_background(struct fa_cli *cli)
 
     if (code != FA_EXIT_OK)
         return code;
-    op.background.reason = fa_flag(cli, "reason");
+    op.background.reason = cli->reason;
     op.background.timeout_ms = timeout_ms;
     return run_change(cli, &op);
 }

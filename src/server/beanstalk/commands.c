@@ -307,7 +307,8 @@ static void work_reserve_job(struct fa_beanstalk_call *call)
         return;
     task = &op->tasks->items[0];
     if (fa_beanstalk_is_buried(task->status)) {
-        *op = (struct fa_op){.kind = FA_OP_RETRY, .id = task->id, .arena = &call->arena};
+        *op = (struct fa_op){
+            .kind = FA_OP_RETRY, .id = task->id, .is_unaudited = true, .arena = &call->arena};
         if (fa_service_run_one(service, op, NULL) != FAINA_OK)
             return;
     }
@@ -373,6 +374,7 @@ static size_t add_bury(struct fa_beanstalk_call *call, struct fa_op op)
         call->ops[0].kind = FA_OP_REQUEUE;
         call->ops[0].requeue = &call->requeue;
         op.by = (struct faina_by){0};
+        op.is_unaudited = true;
     }
     op.kind = FA_OP_FAIL;
     op.failure = &call->failure;

@@ -140,6 +140,7 @@ static void delete_job(struct fa_beanstalk_call *call)
     *op = (struct fa_op){.kind = FA_OP_DELETE,
                          .id = task->id,
                          .by = {.version = task->version},
+                         .is_unaudited = true,
                          .removal = {.cancel = true}};
     (void)!ask(call, op);
 }
@@ -156,6 +157,7 @@ static int64_t kick_all(struct fa_beanstalk_call *call, const struct faina_tasks
 
         ops[i] = (struct fa_op){.kind = is_buried ? FA_OP_RETRY : FA_OP_REQUEUE,
                                 .id = tasks->items[i].id,
+                                .is_unaudited = true,
                                 .arena = &call->arena};
         if (!is_buried)
             ops[i].requeue = &call->requeue;

@@ -173,7 +173,7 @@ bool fa_login_check(struct fa_request *req)
         return false;
     /* Only the server's own user can connect to this socket, and that user can read the file. */
     if (req->listener->is_trusted) {
-        req->grant = (struct fa_grant){.scopes = FA_SCOPE_ALL};
+        req->grant = (struct fa_grant){.scopes = FA_SCOPE_ALL, .name = req->server->service->user};
         return true;
     }
     return check_grant(req, &credentials);

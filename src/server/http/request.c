@@ -292,7 +292,8 @@ static bool check_query(struct fa_request *req)
         const char *name = req->url.params[i].name, *ours;
         struct faina_error err;
 
-        if (is_in_words(req->route->query, name))
+        if (is_in_words(req->route->query, name) ||
+            (strcmp(name, "reason") == 0 && fa_request_takes_reason(req->route)))
             continue;
         for (size_t k = 0; (ours = fa_other_member(name, k)) != NULL; k++)
             if (is_in_words(req->route->query, ours))
@@ -697,6 +698,7 @@ struct fa_op *fa_request_ops(struct fa_request *req, size_t count)
     for (size_t i = 0; i < count; i++) {
         ops[i].arena = &req->arena;
         ops[i].grant = &req->grant;
+        ops[i].request_id = req->id;
     }
     req->posted.ops = ops;
     req->posted.count = count;
@@ -720,9 +722,28 @@ struct fa_op *fa_request_part_op(struct fa_request *req, enum fa_op_kind kind)
     return op;
 }
 
+bool fa_request_takes_reason(const struct fa_route *route)
+{
+    return route->what == FA_ACCESS_STATUS ||
+           (route->what < FA_OP_COUNT && strcmp(route->method, "GET") != 0 &&
+            fa_access_is_managing((enum fa_op_kind)route->what));
+}
+
+/* The reason is in the body, or a parameter. */
+void fa_request_reason(struct fa_request *req, const char *reason)
+{
+    for (size_t i = 0; reason && i < req->posted.count; i++)
+        req->posted.ops[i].by.reason = reason;
+}
+
 static void run(struct fa_request *req, fa_handler *then)
 {
+    const char *reason = fa_url_param(&req->url, "reason");
+
     assert(req->state != FA_REQUEST_RESPONDS);
+    for (size_t i = 0; reason && i < req->posted.count; i++)
+        if (!req->posted.ops[i].by.reason)
+            req->posted.ops[i].by.reason = reason;
     req->then = then;
     req->state = FA_REQUEST_RUNS;
 }

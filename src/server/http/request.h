@@ -149,6 +149,10 @@ struct fa_op *fa_request_ops(struct fa_request *req, size_t count);
 struct fa_op *fa_request_op(struct fa_request *req, enum fa_op_kind kind);
 /* The same, with the {id} or {name} of the path as its id. */
 struct fa_op *fa_request_part_op(struct fa_request *req, enum fa_op_kind kind);
+/* Sets the reason of the new operations; NULL: it was not given. Without one they get that of the
+ * parameter `reason`, which every act of the audit takes. */
+void fa_request_reason(struct fa_request *req, const char *reason);
+bool fa_request_takes_reason(const struct fa_route *route);
 /* Runs req->posted.ops, then calls `then`. */
 void fa_request_run(struct fa_request *req, fa_handler *then);
 void fa_request_claim_wait(struct fa_request *req, fa_handler *then);

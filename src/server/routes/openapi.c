@@ -81,6 +81,8 @@ static void put_parameters(struct fa_json_writer *w, const struct fa_route *rout
         put_parameter(w, (struct fa_bytes){at, len}, "query");
         at += len;
     }
+    if (fa_request_takes_reason(route))
+        put_parameter(w, FA_LIT("reason"), "query");
     fa_json_end_array(w);
 }
 
@@ -410,10 +412,12 @@ void fa_api_page_write(struct fa_buf *out)
         if (route->details)
             fa_buf_printf(out, " %s", route->details);
         put_scopes(out, route);
-        if (route->query) {
+        if (route->query || fa_request_takes_reason(route)) {
             fa_buf_add_str(out, "\n\nParameters: `");
-            for (const char *at = route->query; *at; at++)
+            for (const char *at = route->query; at && *at; at++)
                 fa_buf_add_str(out, *at == ' ' ? "`, `" : (char[]){*at, '\0'});
+            if (fa_request_takes_reason(route))
+                fa_buf_add_str(out, route->query ? "`, `reason" : "reason");
             fa_buf_add_str(out, "`.");
         }
         if (route->request) {

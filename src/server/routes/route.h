@@ -87,7 +87,7 @@ fa_handler fa_handle_log_post, fa_handle_log_get;
 fa_handler fa_handle_session_post, fa_handle_session_get, fa_handle_session_delete,
     fa_handle_namespaces;
 /* ---- route_reports.c ---- */
-fa_handler fa_handle_history, fa_handle_failures;
+fa_handler fa_handle_history, fa_handle_failures, fa_handle_audit;
 
 /* ---- route_page.c ---- */
 fa_handler fa_handle_root, fa_handle_asset;

@@ -70,6 +70,7 @@ void fa_handle_resource_put(struct fa_request *req)
     op->resource.name = req->part;
     op->resource.max_concurrency = body.has_limit ? body.max_concurrency : -1;
     op->resource.rate = body.rate;
+    fa_request_reason(req, body.reason);
     fa_request_run(req, after_resource_put);
 }
 
@@ -113,6 +114,7 @@ void fa_handle_broker_put(struct fa_request *req)
     op = fa_request_op(req, FA_OP_BROKER_SET);
     op->broker.is_on = body.is_on;
     op->broker.size_max = body.size_max;
+    fa_request_reason(req, body.reason);
     fa_request_run(req, after_broker);
 }
 
@@ -226,6 +228,7 @@ void fa_handle_team_post(struct fa_request *req)
     team->name = body.name;
     team->spec = body.spec;
     fa_request_op(req, FA_OP_TEAM_PUT)->team = team;
+    fa_request_reason(req, body.reason);
     fa_request_run(req, after_team_post);
 }
 
@@ -258,6 +261,7 @@ static void put_found_team(struct fa_request *req)
     team->name = body.name;
     team->spec = body.spec;
     fa_request_op(req, FA_OP_TEAM_PUT)->team = team;
+    fa_request_reason(req, body.reason);
     fa_request_run(req, after_team_put);
 }
 
@@ -390,6 +394,7 @@ static void set_paused(struct fa_request *req, enum fa_op_kind kind)
     op = fa_request_op(req, kind);
     op->name.ns = fa_request_namespace(req, body.ns);
     op->name.type = body.type ? body.type : "";
+    fa_request_reason(req, body.reason);
     fa_request_run(req, after_lane);
 }
 

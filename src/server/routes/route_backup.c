@@ -66,21 +66,31 @@ enum faina_code fa_backup_start(struct fa_request *req)
     return rc == 0 ? FAINA_OK : FAINA_OVERLOADED;
 }
 
-static void after_backup(struct fa_request *req)
+static void send_backup(struct fa_request *req)
 {
     const struct backup *backup = req->data;
     char name[64], *value;
     time_t now = time(NULL);
     struct tm utc;
 
-    if (backup->code != FAINA_OK) {
-        fa_respond_problem(req, &backup->error);
+    if (fa_request_refused(req))
         return;
-    }
     strftime(name, sizeof(name), "faina-%Y%m%dT%H%M%SZ.db", gmtime_r(&now, &utc));
     value = fa_arena_printf(&req->arena, "attachment; filename=\"%s\"", name);
     fa_response_header(req, "Content-Disposition", value);
     fa_respond_file(req, backup->report.size_bytes);
+}
+
+static void after_backup(struct fa_request *req)
+{
+    const struct backup *backup = req->data;
+
+    if (backup->code != FAINA_OK) {
+        fa_respond_problem(req, &backup->error);
+        return;
+    }
+    fa_request_op(req, FA_OP_AUDIT_ADD)->audit_add.act = "backup";
+    fa_request_run(req, send_backup);
 }
 
 void fa_handle_backup(struct fa_request *req)

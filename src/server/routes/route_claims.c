@@ -129,16 +129,17 @@ void fa_handle_act(struct fa_request *req)
 
 void fa_handle_update(struct fa_request *req)
 {
-    struct faina_update *update = fa_arena_zero(&req->arena, 1, sizeof(*update));
+    struct fa_update_body *body = fa_arena_zero(&req->arena, 1, sizeof(*body));
     struct fa_op *op;
     int64_t version = 0;
 
-    if (!fa_request_read(req, &fa_body_update, update) || !fa_request_version(req, &version))
+    if (!fa_request_read(req, &fa_body_update, body) || !fa_request_version(req, &version))
         return;
     op = fa_request_part_op(req, FA_OP_UPDATE);
     op->by.version = version;
-    op->update = update;
+    op->update = &body->update;
     op->wants_task = true;
+    fa_request_reason(req, body->reason);
     fa_request_run(req, after_act);
 }
 

@@ -1,8 +1,9 @@
 /*
- * route_reports.c - the history, and groups of failures.
+ * route_reports.c - the history, groups of failures, and the audit.
  */
 #include "server/routes/route.h"
 
+#include "model/audit_entry.h"
 #include "model/failure_group.h"
 #include "model/history.h"
 #include "model/limits.h"
@@ -47,4 +48,35 @@ void fa_handle_failures(struct fa_request *req)
     query->limit = (int)limit;
     fa_request_op(req, FA_OP_FAILURES)->failure_query = query;
     fa_request_run(req, after_failures);
+}
+
+static void after_audit(struct fa_request *req)
+{
+    fa_respond_answer(req, 200, &fa_shape_audit);
+}
+
+void fa_handle_audit(struct fa_request *req)
+{
+    struct fa_audit_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
+    const char *order = fa_url_param(&req->url, "order");
+    struct faina_error err;
+    int64_t limit = 0;
+
+    if (!fa_request_time(req, "from", &query->from_us) ||
+        !fa_request_time(req, "to", &query->to_us) ||
+        !fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
+        return;
+    query->ascending = order && strcmp(order, "asc") == 0;
+    if (order && !query->ascending && strcmp(order, "desc") != 0) {
+        fa_error_field(&err, FAINA_INVALID_REQUEST, "order", "order must be desc or asc");
+        fa_respond_problem(req, &err);
+        return;
+    }
+    query->who = fa_url_param(&req->url, "who");
+    query->act = fa_url_param(&req->url, "act");
+    query->target = fa_url_param(&req->url, "target");
+    query->cursor = fa_url_param(&req->url, "cursor");
+    query->limit = (int)limit;
+    fa_request_op(req, FA_OP_AUDIT_LIST)->audit_query = query;
+    fa_request_run(req, after_audit);
 }

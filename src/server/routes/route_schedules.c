@@ -82,6 +82,7 @@ void fa_handle_cron_put(struct fa_request *req)
     op = fa_request_op(req, FA_OP_CRON_PUT);
     op->cron = job;
     op->by.version = version;
+    fa_request_reason(req, body.reason);
     fa_request_run(req, after_put);
 }
 

@@ -743,5 +743,6 @@ void fa_handle_purge(struct fa_request *req)
     purge->deleted_only = body.deleted_only;
     purge->limit = body.limit;
     fa_request_op(req, FA_OP_PURGE)->purge = purge;
+    fa_request_reason(req, body.reason);
     fa_request_run(req, after_purge);
 }

@@ -213,6 +213,7 @@ void fa_handle_token_post(struct fa_request *req)
     new->token.namespaces = names_json(req, &body.namespaces);
     req->data = new;
     fa_request_part_op(req, FA_OP_TOKEN_PUT)->token = &new->token;
+    fa_request_reason(req, body.reason);
     fa_request_run(req, after_token_post);
 }
 

@@ -407,6 +407,14 @@ const struct fa_route fa_routes[] = {
      "groups of a namespace are kept: of more, those without a failure for the longest time are "
      "removed, and so is a group 90 days after its last failure.",
      "curl \"$URL" FA_API "/failures?type=mail.send\""},
+    {"GET", FA_API "/audit", FA_OP_AUDIT_LIST,
+     fa_handle_audit, 0, NULL, "who act target from to order " PAGE, NULL, &fa_shape_audit, 200,
+     "List administrative acts and what people did to tasks, newest first",
+     "Each entry has the hash of the one before; `total` and `lastHash` are stored outside of this "
+     "chain (docs/audit.md). `order=asc` lists the oldest first. With a filter a page may have "
+     "fewer entries than `limit`, or none, and still have a `nextCursor`: a request reads at most "
+     "5,000 entries. For a token of all namespaces.",
+     "curl \"$URL" FA_API "/audit?act=pause&limit=20\""},
     {"GET", FA_API "/lanes", FA_OP_STATS, fa_handle_lanes, 0, NULL, "namespace limit cursor", NULL,
      &fa_reply_lanes, 200,
      "List types, and whether they are paused",

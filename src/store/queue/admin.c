@@ -31,6 +31,16 @@ enum faina_code fa_do_resume(struct fa_unit *unit, struct fa_op *op)
     return set_paused(unit, op, false);
 }
 
+/* The audit -------------------------------------------------------------------------------- */
+
+/* The entry is noted as that of every operation (txn/audit_log.h). */
+enum faina_code fa_do_audit_add(struct fa_unit *unit, struct fa_op *op)
+{
+    (void)unit;
+    (void)op;
+    return FAINA_OK;
+}
+
 /* Resources -------------------------------------------------------------------------------- */
 
 enum faina_code fa_do_resource_set(struct fa_unit *unit, struct fa_op *op)

@@ -6,6 +6,7 @@
 #include "model/states.h"
 #include "model/task_rules.h"
 #include "service/access.h"
+#include "store/txn/audit_log.h"
 #include "store/txn/event_log.h"
 #include "store/txn/failures.h"
 #include "store/queue/ops.h"
@@ -486,6 +487,7 @@ enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t n
         [FA_OP_SETTINGS_GET] = fa_read_settings,
         [FA_OP_HISTORY] = fa_read_history,
         [FA_OP_FAILURES] = fa_read_failures,
+        [FA_OP_AUDIT_LIST] = fa_read_audit,
     };
     enum faina_code code = permit(source, op);
 

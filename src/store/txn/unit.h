@@ -159,6 +159,8 @@ struct fa_unit {
     size_t message_count, message_size;
     struct fa_unit_failure *failures; /* attempts that failed (failures.h) */
     size_t failure_count, failure_size;
+    struct fa_audit_entry *acts; /* that get an entry (audit_log.h); in the arena */
+    size_t act_count, act_size;
     int64_t failures_until_trim; /* since the groups were counted; over transactions */
     bool has_messages;           /* since the last flush, stored or not */
     int outbox_setting;          /* enum fa_outbox_setting, as far as it is known ... */

@@ -13,6 +13,7 @@
 #include "store/txn/id_range.h"
 #include "store/upkeep/isolate.h"
 #include "store/upkeep/outbox.h"
+#include "store/txn/audit_log.h"
 #include "store/txn/event_log.h"
 #include "store/txn/failures.h"
 #include "store/read/lookup.h"
@@ -94,6 +95,8 @@ static enum faina_code run_op(struct fa_writer *writer, struct fa_op *op)
             op->code = writer->engine->do_fns[op->kind](unit, op);
         if (unit->ended_seen < unit->ended_count)
             process_ends(unit, op);
+        if (op->code == FAINA_OK)
+            fa_audit_note(unit, op);
     } else {
         op->code = fa_unit_flush(unit, &op->error);
         if (op->code == FAINA_OK)
@@ -426,6 +429,8 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
         code = fa_event_log_write(&writer->unit, err);
     if (code == FAINA_OK)
         code = fa_failures_write(&writer->unit, err);
+    if (code == FAINA_OK)
+        code = fa_audit_write(&writer->unit, err);
     if (code == FAINA_OK && ready_types(&writer->unit) && writer->engine->fleet != NULL)
         code = fa_fleet_notify_inside(writer->engine->fleet, writer->db, writer->unit.oldest_key,
                                       &writer->is_announced, err);

@@ -31,6 +31,7 @@ const struct fa_copy_table fa_copy_tables[] = {
     ONE_PAGE("paused", PAUSED_ALL, PAUSED_INSERT, 2),
     ONE_PAGE("workflow", COPY_WORKFLOW, COPY_WORKFLOW_PUT, 6),
     ONE_PAGE("join_state", COPY_JOIN, COPY_JOIN_PUT, 11),
+    ONE_PAGE("audit_head", COPY_AUDIT_HEAD, AUDIT_HEAD_SET, 3),
     PAGED("tally", COPY_TALLY, TALLY_ADD, 3, 0, 0, FA_COPY_LANES),
     PAGED("task", COPY_TASK, TASK_INSERT, 25, 1, 2, FA_COPY_LANES),
     PAGED("ready", COPY_READY, READY_INSERT, 15, 3, 0, FA_COPY_LANES),
@@ -47,6 +48,7 @@ const struct fa_copy_table fa_copy_tables[] = {
     PAGED("origin", COPY_ORIGIN, ORIGIN_INSERT, 6, 1, -1, FA_COPY_NO_NAMES),
     PAGED("happened", COPY_EMITTED, COPY_EMITTED_PUT, 8, 1, -1, FA_COPY_NO_NAMES),
     PAGED("failure_group", COPY_FAILURE, FAILURE_PUT, 9, 1, -1, FA_COPY_NO_NAMES),
+    PAGED("audit", AUDIT_ASC, AUDIT_INSERT, 9, 1, -1, FA_COPY_NO_NAMES),
     PAGED("history", COPY_HISTORY, HISTORY_PUT, 15, 1, -1, FA_COPY_NO_NAMES),
 };
 const size_t fa_copy_table_count = FA_COUNT(fa_copy_tables);

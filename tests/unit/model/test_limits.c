@@ -27,6 +27,8 @@ static const struct {
     ROW(FA_TRACEPARENT_SIZE_MAX, "`traceparent`", BYTES),
     ROW(FA_EVENT_VALUE_SIZE_MAX, "a value in the event `replaced`; a larger one is a hash", BYTES),
     ROW(FA_STATE_SIZE_MAX, "`state`", BYTES),
+    ROW(FA_AUDIT_ROWS_MAX, "entries of the audit that one request with a filter reads", COUNT),
+    ROW(FA_REASON_SIZE_MAX, "`reason` of an act", BYTES),
     ROW(FA_INPUT_SIZE_DEFAULT, "`input` and `output`, unless set otherwise", BYTES),
     ROW(FA_INPUT_SIZE_CEILING, "`input` and `output`, however set", BYTES),
     ROW(FA_METADATA_SIZE_MAX, "`metadata`", BYTES),

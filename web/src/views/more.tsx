@@ -543,7 +543,7 @@ export function ActivityView() {
                     <td class="nowrap"><Time at={entry.at} /></td>
                     <td>{entry.who ?? <span class="faint">no token</span>}</td>
                     <td>{entry.act}</td>
-                    <td class="message"><Target text={entry.target} /></td>
+                    <td class="message"><Target entry={entry} /></td>
                     <td class="message">{entry.reason ?? <span class="faint">–</span>}</td>
                     <td class="mono faint">{entry.requestId}</td>
                   </tr>
@@ -561,10 +561,11 @@ export function ActivityView() {
   );
 }
 
-function Target({ text }: { text: string | null }) {
+function Target({ entry }: { entry: AuditEntry }) {
+  const text = entry.target;
   if (!text) return <span class="faint">–</span>;
-  const id = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i.exec(text)?.[0];
-  if (id && text.length < 50) return <a class="mono" href={link(["tasks", id])}>{text.length > 36 ? text : `…${id.slice(-8)}`}</a>;
+  const isTask = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text) && !/^(team|token|operation)/.test(entry.act);
+  if (isTask) return <a class="mono" href={link(["tasks", text])}>{`…${text.slice(-8)}`}</a>;
   return <span class="wrap">{text}</span>;
 }
 
