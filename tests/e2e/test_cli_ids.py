@@ -91,6 +91,13 @@ def test_tables_show_what_is_enough(cli):
     rows = cli("graph", tasks[0], "-o", "table").out.splitlines()
     contains(rows[2], f"child of {tasks[0][-10:]}")
     is_true(not ID.search(cli("ls", "-o", "table").out))
+    cli("resource", "set", "gpu", "3")
+    held = [cli.submit("y", "--resource", "gpu") for _ in range(2)]
+    for task in held:
+        cli("claim", task, *HELD)
+    shown = cli("resource", "ls", "-o", "table").out.splitlines()[1].split()
+    equal(sorted(cli.get(text)["id"] for text in shown[-2:]), sorted(held))
+    equal(len(shown[-1]), 10)
     is_true(ID.search(cli("ls", "-o", "json").out))
 
 

@@ -4,6 +4,7 @@
 #include "cli/verbs.h"
 
 #include "base/clock.h"
+#include "cli/short_id.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "model/limits.h"
@@ -126,12 +127,30 @@ static const struct fa_list_view resource_view = {
     .add_row = add_resource,
 };
 
+/* The ids of holders, as a table shows them. */
+static void shorten_holders(struct fa_cli *cli, struct faina_resource *resource)
+{
+    size_t count = resource->holder_count;
+    const char **ids = fa_arena_zero(&cli->arena, count + 1, sizeof(*ids));
+    struct fa_short_ids how = fa_short_ids_of(cli, resource->holders, count);
+
+    for (size_t i = 0; i < count; i++)
+        ids[i] = fa_short_id(how, resource->holders[i], &cli->arena);
+    resource->holders = ids;
+}
+
 static int list_resources(struct fa_cli *cli, const char *name)
 {
-    struct fa_op op = {.kind = FA_OP_RESOURCE_LIST};
+    struct fa_op op = {.kind = FA_OP_RESOURCE_LIST, .resource = {.name = name}};
+    int code = fa_cli_run(cli, &op);
 
-    op.resource.name = name;
-    return fa_list_items(cli, &op, &resource_view, name != NULL);
+    if (code != FA_EXIT_OK)
+        return code;
+    for (size_t i = 0; cli->format == FA_CLI_TABLE && i < op.resources->count; i++)
+        if (op.resources->items[i].holder_count > 0)
+            shorten_holders(cli, &op.resources->items[i]);
+    fa_print_list(cli, &resource_view, op.resources, name != NULL);
+    return code;
 }
 
 int fa_verb_resource_ls(struct fa_cli *cli)
