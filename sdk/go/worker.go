@@ -377,7 +377,8 @@ func (w *Worker) claims() {
 		w.mutex.Lock()
 		room := w.concurrency + w.prefetch - len(w.held)
 		w.mutex.Unlock()
-		if room <= 0 {
+		// Not a few at a time: while half of the prefetch is left, no slot is free.
+		if room <= w.prefetch/2 {
 			w.await(w.changed, time.Second)
 			continue
 		}
