@@ -110,7 +110,7 @@ void fa_help_general(struct fa_cli *cli, FILE *to)
     print_common_flags(cli, to, " (flags may be anywhere; -- ends them)");
     fprintf(to, "\nExit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 5 timeout,\n"
                 "6 the engine can't be reached.\n"
-            "An ID of a task may be shortened to its beginning, or to 6 or more of its last digits.\n"
+                "An ID may be shortened to its beginning, or to at least 6 of its last digits.\n"
                 "\nfaina VERB --help describes a verb; man faina is the full manual.\n");
 }
 

@@ -3,6 +3,7 @@
 
   tests/e2e/test_cli_operations_page.py print     prints the page with the output of this run
 """
+import getpass
 import os
 import re
 import subprocess
@@ -32,6 +33,7 @@ def plain(text):
     text = re.sub(r"[▁▂▃▄▅▆▇█](?:[▁▂▃▄▅▆▇█ ]*[▁▂▃▄▅▆▇█])?", "BARS", text)
     text = re.sub(r"in [0-9.]+ (m?s)\b", "in TIME", text)
     text = re.sub(r"--cursor \w+", "--cursor C", text)
+    text = re.sub(rf"\b(root|{getpass.getuser()})\b", "USER", text)
     return re.sub(r"[ \t]+", " ", text).strip()
 
 
