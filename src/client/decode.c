@@ -15,6 +15,7 @@
 #include "wire/schedule_body.h"
 #include "service/token.h"
 #include "wire/wire.h"
+#include "wire/wire_bulk.h"
 #include "wire/wire_reports.h"
 #include "wire/wire_workflow.h"
 
@@ -206,9 +207,10 @@ static_assert(offsetof(struct faina_resources, items) == offsetof(struct list, i
                   offsetof(struct fa_cron_jobs, items) == offsetof(struct list, items) &&
                   offsetof(struct fa_stored_workflows, items) == offsetof(struct list, items) &&
                   offsetof(struct fa_tokens, items) == offsetof(struct list, items) &&
+                  offsetof(struct fa_bulks, items) == offsetof(struct list, items) &&
                   offsetof(struct faina_events, items) == offsetof(struct list, items),
-              "lists of resources, teams, workers, tokens, schedules, workflows and events look "
-              "alike");
+              "lists of resources, teams, workers, tokens, schedules, workflows, operations and "
+              "events look alike");
 
 /* The lists of fa_op.part: the size of an item; 0: it is none of them. */
 static const size_t item_sizes[FA_OP_COUNT] = {
@@ -219,6 +221,7 @@ static const size_t item_sizes[FA_OP_COUNT] = {
     [FA_OP_CRON_LIST] = sizeof(struct fa_cron_job),
     [FA_OP_WORKFLOW_LIST] = sizeof(struct fa_stored_workflow),
     [FA_OP_NAMESPACE_LIST] = sizeof(struct fa_namespace_item),
+    [FA_OP_BULK_LIST] = sizeof(struct fa_bulk),
     [FA_OP_EVENTS] = sizeof(struct faina_event),
 };
 
@@ -288,6 +291,27 @@ static enum faina_code read_workflows(struct fa_op *op, struct fa_json json,
 {
     return read_list(op, json, op->workflow.name != NULL, &fa_shape_workflows, &fa_shape_workflow,
                      sizeof(struct fa_stored_workflow), err);
+}
+
+static enum faina_code read_bulk(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    struct fa_json operation;
+
+    if (!fa_json_member(json, "operation", &operation))
+        return missing("operation", err);
+    return read_struct(op, operation, &fa_shape_bulk, sizeof(struct fa_bulk), err);
+}
+
+static enum faina_code read_matched(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    op->next_cursor = NULL; /* the server has counted all of them */
+    return read_int(json, "matched", &op->count, err);
+}
+
+static enum faina_code read_bulks(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    return read_list(op, json, op->id != NULL, &fa_shape_bulks, &fa_shape_bulk,
+                     sizeof(struct fa_bulk), err);
 }
 
 static enum faina_code read_emitted_events(struct fa_op *op, struct fa_json json,
@@ -390,6 +414,10 @@ static const struct {
     [FA_OP_DELETE] = {.read = read_deleted},
     [FA_OP_PURGE] = {.read = read_removed},
     [FA_OP_PAUSE] = {.read = read_nothing},
+    [FA_OP_BULK] = {.read = read_bulk},
+    [FA_OP_BULK_CANCEL] = {.shape = &fa_shape_bulk, .size = sizeof(struct fa_bulk)},
+    [FA_OP_BULK_COUNT] = {.read = read_matched},
+    [FA_OP_BULK_LIST] = {.read = read_bulks},
     [FA_OP_RESUME] = {.read = read_nothing},
     [FA_OP_RESOURCE_SET] = {.read = read_nothing},
     [FA_OP_RESOURCE_REMOVE] = {.read = read_nothing},

@@ -18,6 +18,7 @@
 #include "wire/filter.h"
 #include "wire/schedule_body.h"
 #include "wire/wire.h"
+#include "wire/wire_bulk.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -226,6 +227,12 @@ static void query_enable(const struct fa_op *op, struct fa_call *call)
     query_workflow(op, call);
 }
 
+/* The kind is the end of the path. */
+static void query_bulk(const struct fa_op *op, struct fa_call *call)
+{
+    fa_buf_printf(&call->path, ":%s", fa_bulk_kind_word((int)op->bulk.request->kind));
+}
+
 static void query_definition(const struct fa_op *op, struct fa_call *call)
 {
     add_param(call, "namespace", op->definition->ns);
@@ -347,6 +354,19 @@ static void body_update(const struct fa_op *op, struct fa_json_writer *w)
     const struct fa_update_body body = {.update = *op->update};
 
     fa_shape_put(w, &fa_body_update, &body);
+}
+
+static void body_bulk(const struct fa_op *op, struct fa_json_writer *w)
+{
+    fa_bulk_put(w, op->bulk.request);
+}
+
+static void body_bulk_count(const struct fa_op *op, struct fa_json_writer *w)
+{
+    struct fa_bulk_request request = *op->bulk.request;
+
+    request.dry_run = true;
+    fa_bulk_put(w, &request);
 }
 
 static void body_purge(const struct fa_op *op, struct fa_json_writer *w)
@@ -593,6 +613,10 @@ static const struct request_format request_formats[FA_OP_COUNT] = {
     [FA_OP_SETTINGS_GET] = READ("/settings", NULL, NULL),
     [FA_OP_FAILURES] = READ("/failures", NULL, query_failures),
     [FA_OP_AUDIT_LIST] = READ("/audit", NULL, query_audit),
+    [FA_OP_BULK] = {"POST", "/tasks", NULL, query_bulk, body_bulk, never},
+    [FA_OP_BULK_CANCEL] = {"POST", "/operations/{}:cancel", NULL, NULL, NULL, always},
+    [FA_OP_BULK_COUNT] = {"POST", "/tasks", NULL, query_bulk, body_bulk_count, always},
+    [FA_OP_BULK_LIST] = READ("/operations/{}", "/operations", NULL),
     [FA_OP_HISTORY] = READ("/stats/history", NULL, query_history),
 };
 

@@ -45,6 +45,10 @@ enum faina_code fa_kv_refuse_op(struct fa_op *op)
         [FA_OP_FAILURES] = "groups of failures",
         [FA_OP_AUDIT_ADD] = "audit",
         [FA_OP_AUDIT_LIST] = "audit",
+        [FA_OP_BULK] = "operations on many tasks",
+        [FA_OP_BULK_CANCEL] = "operations on many tasks",
+        [FA_OP_BULK_COUNT] = "operations on many tasks",
+        [FA_OP_BULK_LIST] = "operations on many tasks",
     };
     const char *feature = features[op->kind] ? features[op->kind] : fa_op_name(op->kind);
 

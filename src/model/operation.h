@@ -16,6 +16,9 @@
 
 struct fa_audit_list;
 struct fa_audit_query;
+struct fa_bulk;
+struct fa_bulk_request;
+struct fa_bulks;
 struct fa_failure_groups;
 struct fa_failure_query;
 struct fa_grant;
@@ -68,6 +71,8 @@ struct fa_workflow;
     X(BROKER_SET, "broker set", true)                                                              \
     X(SETTINGS_SET, "settings set", true)                                                          \
     X(AUDIT_ADD, "audit add", true)                                                                \
+    X(BULK, "bulk", true)                                                                          \
+    X(BULK_CANCEL, "operation cancel", true)                                                       \
     X(GET, "get", false)                                                                           \
     X(GET_BY_KEY, "get by key", false)                                                             \
     X(FIND, "find", false)                                                                         \
@@ -90,6 +95,8 @@ struct fa_workflow;
     X(STATS, "stats", false)                                                                       \
     X(HISTORY, "history", false)                                                                   \
     X(FAILURES, "failures", false)                                                                 \
+    X(BULK_COUNT, "bulk count", false)                                                             \
+    X(BULK_LIST, "operation list", false)                                                          \
     X(NAMESPACE_LIST, "namespace list", false)                                                     \
     X(BROKER_GET, "broker get", false)                                                             \
     X(SETTINGS_GET, "settings get", false)                                                         \
@@ -381,10 +388,11 @@ struct fa_op {
     enum fa_op_kind kind;
 
     /* The request. Lent for the call. */
-    const char
-        *id; /* the task (FIND: a part of its id), the team (TEAM_REMOVE, TEAM_LIST) or the worker
-                           (WORKER_REMOVE; WORKER_LIST: NULL for all), the token (TOKEN_REMOVE), or
-                           the schedule's name (CRON_REMOVE, CRON_RUN; CRON_LIST: NULL for all) */
+    const char *id;     /* the task (FIND: a part of its id), the team (TEAM_REMOVE, TEAM_LIST), the
+                           worker (WORKER_REMOVE; WORKER_LIST: NULL for all), the token
+                           (TOKEN_REMOVE), the schedule's name (CRON_REMOVE, CRON_RUN; CRON_LIST:
+                           NULL for all), or the operation on many tasks (BULK_CANCEL; BULK_LIST:
+                           NULL for all) */
     struct faina_by by; /* the worker, its fence, and a version */
     bool has_fence;     /* by.fence was given, also when it is 0, which no claim has */
     /* What the caller may do and see (access.h), also in what a workflow makes of the operation.
@@ -488,6 +496,10 @@ struct fa_op {
             int64_t attempt;  /* LOG: its number; 0: the last one */
         } log;
         struct {
+            const struct fa_bulk_request *request;
+            const char *cursor; /* BULK_COUNT: next_cursor of the part before */
+        } bulk;                 /* BULK, BULK_COUNT (model/bulk.h) */
+        struct {
             int depth; /* 0: FA_GRAPH_DEPTH_DEFAULT */
         } graph;       /* GRAPH */
         struct {
@@ -498,7 +510,7 @@ struct fa_op {
         } page;         /* CHILDREN, EVENTS (limit), FOLLOW (cursor NULL: gives the place of now) */
     };
     /* RESOURCE_LIST, TEAM_LIST, WORKER_LIST, TOKEN_LIST, CRON_LIST, WORKFLOW_LIST,
-     * NAMESPACE_LIST, EVENTS (there, the limit is that of `page`): see next_cursor. */
+     * NAMESPACE_LIST, BULK_LIST, EVENTS (there, the limit is that of `page`): see next_cursor. */
     struct fa_part part;
 
     /* The answer. */
@@ -507,7 +519,8 @@ struct fa_op {
     char task_id[FAINA_ID_SIZE]; /* SUBMIT, CRON_RUN, and every change of one task */
     bool existing;               /* SUBMIT: the key was known */
     bool input_mismatch;
-    int64_t count; /* PURGE: rows removed; CANCEL: tasks cancelled; WORKER_REMOVE: given back */
+    int64_t count; /* PURGE: rows removed; CANCEL: tasks cancelled; WORKER_REMOVE: given back;
+                      BULK_COUNT: tasks found, in this part */
     union {
         void *answer;              /* any of the following */
         struct faina_task *task;   /* changes with wants_task, GET, GET_BY_KEY */
@@ -539,6 +552,8 @@ struct fa_op {
         struct fa_history_answer *history;
         struct fa_failure_groups *failures;
         struct fa_audit_list *audit;
+        struct fa_bulk *bulk_answer; /* BULK, BULK_CANCEL */
+        struct fa_bulks *bulks;
     };
     const char *next_cursor; /* lists that are read in parts; NULL: this was the last one */
     /* WORKFLOW_PUT: the parsed definition, and its mistakes. */

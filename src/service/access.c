@@ -4,6 +4,7 @@
 #include "service/access.h"
 
 #include "json/json.h"
+#include "model/bulk.h"
 #include "model/failure_group.h"
 #include "model/history.h"
 #include "model/id.h"
@@ -101,6 +102,10 @@ enum where {
     X(BROKER_GET, VIEW, 0, ALL, READ)                                                              \
     X(AUDIT_ADD, ADMIN, 0, ALL, READ)                                                              \
     X(AUDIT_LIST, VIEW, 0, ALL, READ)                                                              \
+    X(BULK, OPERATE, 0, NAMED, READ)                                                               \
+    X(BULK_CANCEL, OPERATE, 0, NOWHERE, READ)                                                      \
+    X(BULK_COUNT, OPERATE, 0, NAMED, READ)                                                         \
+    X(BULK_LIST, VIEW, 0, NOWHERE, READ)                                                           \
     X(FAILURES, VIEW, 0, NAMED, READ)                                                              \
     X(HISTORY, VIEW, 0, NAMED, READ)
 
@@ -207,6 +212,9 @@ static const char *place_of(const struct fa_op *op)
         return or_default(op->cron->ns);
     case FA_OP_LIST:
         return or_default(op->query->ns);
+    case FA_OP_BULK:
+    case FA_OP_BULK_COUNT:
+        return or_default(op->bulk.request->query.ns);
     case FA_OP_EMITTED_LIST:
         return or_default(op->emitted_query->ns);
     case FA_OP_JOIN_LIST:
@@ -509,6 +517,20 @@ static void redact_emitted_events(struct fa_emitted_events *emitted_events)
     }
 }
 
+/* The filter of an operation may have values of metadata, and `set` has new ones. */
+static void redact_bulk(struct fa_bulk *bulk)
+{
+    bulk->filter = bulk->set = NULL;
+}
+
+static void redact_bulks(struct fa_op *op)
+{
+    if (op->kind != FA_OP_BULK_LIST)
+        redact_bulk(op->bulk_answer);
+    for (size_t i = 0; op->kind == FA_OP_BULK_LIST && i < op->bulks->count; i++)
+        redact_bulk(&op->bulks->items[i]);
+}
+
 /* Takes values out of one payload; *has_any when there were some. */
 static void hide(const struct fa_op *op, const char **payload, bool *has_any)
 {
@@ -560,6 +582,11 @@ static void hide_values(struct fa_op *op)
     case FA_OP_GET_BY_KEY:
         hide_in_task(op, op->task);
         break;
+    case FA_OP_BULK:
+    case FA_OP_BULK_CANCEL:
+    case FA_OP_BULK_LIST:
+        redact_bulks(op);
+        break;
     default: /* a change of one task answers with it when op->wants_task is set */
         if (op->wants_task && op->task)
             hide_in_task(op, op->task);
@@ -570,6 +597,11 @@ static void hide_values(struct fa_op *op)
 static void redact(struct fa_op *op)
 {
     switch ((int)op->kind) {
+    case FA_OP_BULK:
+    case FA_OP_BULK_CANCEL:
+    case FA_OP_BULK_LIST:
+        redact_bulks(op);
+        break;
     case FA_OP_LIST:
     case FA_OP_CHILDREN:
     case FA_OP_CLAIM_NEXT:

@@ -6,6 +6,7 @@
 #include "json/json.h"
 #include "model/attempts.h"
 #include "model/audit_entry.h"
+#include "model/bulk.h"
 #include "model/check.h"
 #include "model/failure_group.h"
 #include "model/history.h"
@@ -17,6 +18,7 @@
 #include "model/states.h"
 #include "model/trace.h"
 #include "model/workflow.h"
+#include "wire/filter.h"
 #include "wire/schedule_body.h"
 
 #include <assert.h>
@@ -568,6 +570,40 @@ static enum faina_code check_audit(const struct fa_audit_query *query, struct fa
     if (code == FAINA_OK)
         code = check_optional(query->target, FA_REASON_SIZE_MAX, "target", err);
     return code == FAINA_OK ? check_range(query->limit, FA_LIST_LIMIT_MAX, "limit", err) : code;
+static bool changes_something(const struct faina_update *set)
+{
+    return set->name || set->has_priority || set->has_run_at || set->max_attempts != 0 ||
+           set->timeout_ms != 0 || set->start_by_ms != 0 || set->start_by_us != 0 || set->metadata;
+}
+
+static enum faina_code check_set(const struct faina_update *set, struct faina_error *err)
+{
+    if (!set || !changes_something(set))
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "set",
+                              "set is missing: an object with what to change, such as "
+                              "{\"priority\":10}");
+    return fa_check_update(set, err);
+}
+
+/* An empty filter is more likely a mistake than a request for all tasks. */
+static enum faina_code check_bulk(const struct fa_bulk_request *request, struct faina_error *err)
+{
+    enum faina_code code = fa_check_query(&request->query, err);
+
+    if (!request->has_filter)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "filter",
+                              "filter is missing: an object with the names of GET /tasks, such as "
+                              "{\"status\":\"dead_letter\"}");
+    if (code == FAINA_OK && !request->all && !fa_filter_has_condition(&request->query))
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "filter",
+                              "filter has no condition besides namespace; for all tasks of the "
+                              "namespace it needs \"all\": true");
+    if (code == FAINA_OK && request->kind == FA_BULK_UPDATE)
+        code = check_set(request->set, err);
+    if (code == FAINA_OK && request->reason)
+        code = fa_check_text(request->reason, FA_REASON_SIZE_MAX, "reason", FAINA_INVALID_REQUEST,
+                             err);
+    return code;
 }
 
 /* The range is checked when it is read: it depends on the time. */
@@ -748,6 +784,13 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *defa
         return check_audit(op->audit_query, err);
     case FA_OP_FAILURES:
         return check_failures(op->failure_query, err);
+    case FA_OP_BULK:
+    case FA_OP_BULK_COUNT:
+        return check_bulk(op->bulk.request, err);
+    case FA_OP_BULK_CANCEL:
+        return check_id(op->id, "operation", FAINA_NOT_FOUND, err);
+    case FA_OP_BULK_LIST:
+        return op->id ? check_id(op->id, "operation", FAINA_NOT_FOUND, err) : FAINA_OK;
     case FA_OP_HISTORY:
         return check_history(op->history_query, err);
     case FA_OP_COUNT:

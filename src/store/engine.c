@@ -15,6 +15,7 @@
 #include "model/times.h"
 #include "store/txn/commit_counts.h"
 #include "store/upkeep/audit.h"
+#include "store/upkeep/bulk_runner.h"
 #include "store/workflow/definitions.h"
 #include "store/read/lookup.h"
 #include "store/upkeep/expired.h"
@@ -78,6 +79,8 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_BROKER_SET] = fa_do_broker_set,
     [FA_OP_SETTINGS_SET] = fa_do_settings_set,
     [FA_OP_AUDIT_ADD] = fa_do_audit_add,
+    [FA_OP_BULK] = fa_do_bulk,
+    [FA_OP_BULK_CANCEL] = fa_do_bulk_cancel,
 };
 
 /* Reading ------------------------------------------------------------------------------------ */
@@ -524,6 +527,7 @@ static void engine_shut(struct fa_service *service)
     struct fa_op_job last = {0};
 
     atomic_store(&engine->is_shut, true);
+    fa_bulk_runner_stop(engine->bulk_runner);
     fa_waiters_close(engine->waiters);
     fa_waiting_claims_close(engine->waiting_claims);
     if (engine->has_timer) {
@@ -558,6 +562,7 @@ static void engine_close(struct fa_service *service)
     fa_aside_destroy(engine->aside);
     fa_upkeep_destroy(engine->upkeep);
     fa_history_log_destroy(engine->history);
+    fa_bulk_runner_destroy(engine->bulk_runner);
     engine->store->ops->close(engine->store);
     fa_flow_shared_finish(&engine->shared_flows);
     pthread_cond_destroy(&engine->timer_cond);
@@ -689,6 +694,7 @@ enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
     engine->aside = fa_aside_create(store_aside, engine);
     engine->upkeep = fa_upkeep_create();
     engine->history = store->history = fa_history_log_create();
+    engine->bulk_runner = fa_bulk_runner_create(engine);
     pthread_mutex_init(&engine->timer_mutex, NULL);
     init_timer_cond(engine);
     atomic_store(&engine->next_us, INT64_MAX);
@@ -703,6 +709,8 @@ enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
         code = start_timer(engine, err);
     if (code == FAINA_OK)
         code = fa_history_store_start(engine, err);
+    if (code == FAINA_OK)
+        code = fa_bulk_runner_start(engine->bulk_runner, err);
     if (code != FAINA_OK) {
         engine_shut(&engine->base);
         engine_close(&engine->base);

@@ -4,6 +4,7 @@
 #include "service/token.h"
 #include "wire/schedule_body.h"
 #include "wire/wire.h"
+#include "wire/wire_bulk.h"
 #include "wire/wire_workflow.h"
 
 #define REQUIRED FA_FIELD_REQUIRED
@@ -73,6 +74,14 @@ const struct fa_shape fa_reply_purge = {
     .fields = FA_FIELDS(INTEGER("removed", "How many tasks were removed")),
 };
 
+const struct fa_shape fa_reply_bulk = {
+    .name = "OperationAnswer",
+    .fields = FA_FIELDS(
+        {.name = "operation", .type = FA_FIELD_ONE, .inner = &fa_shape_bulk, .flags = OMIT,
+         .doc = "The operation"},
+        {.name = "matched", .type = FA_FIELD_INT64, .flags = OMIT,
+         .doc = "Instead, with `dryRun`: how many tasks the filter finds"}),
+};
 const struct fa_shape fa_reply_lane = {
     .name = "LaneState",
     .fields = FA_FIELDS(
@@ -234,6 +243,7 @@ PAGE(workers, "WorkerList", fa_shape_worker);
 PAGE(resources, "ResourceList", fa_shape_resource);
 PAGE(teams, "TeamList", fa_shape_team);
 PAGE(crons, "CronList", fa_shape_cron);
+PAGE(bulks, "OperationList", fa_shape_bulk);
 PAGE(lanes, "LaneList", lane_shape);
 PAGE(workflows, "WorkflowList", fa_shape_workflow);
 PAGE(tokens, "TokenList", fa_shape_token);

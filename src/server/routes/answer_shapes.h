@@ -12,11 +12,12 @@
 extern const struct fa_shape fa_reply_json, fa_reply_text, fa_reply_stream, fa_reply_backup;
 
 extern const struct fa_shape fa_reply_preview, fa_reply_batch, fa_reply_many, fa_reply_purge,
+    fa_reply_bulk,
     fa_reply_lane, fa_reply_stats, fa_reply_info, fa_reply_health;
 
 /* {items, nextCursor} */
 extern const struct fa_shape fa_reply_events, fa_reply_workers, fa_reply_resources, fa_reply_teams,
-    fa_reply_crons, fa_reply_lanes, fa_reply_workflows, fa_reply_tokens, fa_reply_namespaces;
+    fa_reply_bulks, fa_reply_crons, fa_reply_lanes, fa_reply_workflows, fa_reply_tokens, fa_reply_namespaces;
 
 extern const struct fa_shape fa_reply_session, fa_reply_times, fa_reply_why, fa_reply_backtest;
 

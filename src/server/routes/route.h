@@ -8,6 +8,7 @@
 #ifndef FA_SERVER_ROUTES_ROUTE_H
 #define FA_SERVER_ROUTES_ROUTE_H
 
+#include "model/bulk.h"
 #include "server/http/request.h"
 
 #define FA_API "/api/v1"
@@ -86,6 +87,10 @@ fa_handler fa_handle_log_post, fa_handle_log_get;
 /* ---- route_session.c ---- */
 fa_handler fa_handle_session_post, fa_handle_session_get, fa_handle_session_delete,
     fa_handle_namespaces;
+/* ---- route_bulk.c: operations on many tasks ---- */
+fa_handler fa_handle_bulk, fa_handle_bulks, fa_handle_bulk_get, fa_handle_bulk_cancel;
+/* Which operation: the route's data. */
+extern const enum fa_bulk_kind fa_bulk_kinds[FA_BULK_KIND_COUNT];
 /* ---- route_reports.c ---- */
 fa_handler fa_handle_history, fa_handle_failures, fa_handle_audit;
 

@@ -11,6 +11,7 @@
 #include "wire/body.h"
 #include "wire/schedule_body.h"
 #include "wire/wire.h"
+#include "wire/wire_bulk.h"
 #include "wire/wire_reports.h"
 #include "wire/wire_workflow.h"
 
@@ -26,6 +27,18 @@
         .data = &fa_act_##act, .request = &fa_body_##act, .response = &fa_shape_task,              \
         .status = 200, .title = (title_), .details = (details_),                                   \
         .example = "curl $URL" FA_API "/tasks/$ID:" verb example_                                  \
+    }
+
+#define BULK(verb, upper, title_, details_, example_)                                              \
+    {                                                                                              \
+        .method = "POST", .path = FA_API "/tasks:" #verb, .what = FA_OP_BULK,                       \
+        .handle = fa_handle_bulk, .flags = FA_ROUTE_AUDIT, .data = &fa_bulk_kinds[FA_BULK_##upper],\
+        .request = &fa_body_bulk_##verb, .response = &fa_reply_bulk, .status = 202,                \
+        .title = (title_),                                                                         \
+        .details = details_ " The operation is stored, and runs in short transactions: it goes on " \
+                            "after a restart, and can be read and cancelled under `/operations`. " \
+                            "With `dryRun` the answer is 200 and `{matched}`.",                    \
+        .example = "curl $URL" FA_API "/tasks:" #verb JSON example_                                 \
     }
 
 /* clang-format off */
@@ -206,6 +219,32 @@ const struct fa_route fa_routes[] = {
      "Up to `limit` (1,000) of them; call again until `removed` is 0.",
      "curl $URL" FA_API "/tasks:purge" JSON
      "'{\"status\":[\"completed\"],\"endedBefore\":\"2020-01-01T00:00:00Z\"}'"},
+
+    BULK(cancel, CANCEL, "Cancel the tasks of a filter",
+         "Those that have ended count as failed.",
+         "'{\"filter\":{\"status\":\"pending\",\"type\":\"old.import\"},\"reason\":\"replaced\"}'"),
+    BULK(retry, RETRY, "Retry the tasks of a filter",
+         "Attempts start at 0 again unless `resetAttempts` is false.",
+         "'{\"filter\":{\"status\":\"dead_letter\",\"errorKind\":\"timeout\"}}'"),
+    BULK(delete, DELETE, "Delete the ended tasks of a filter",
+         "Tasks that have not ended are skipped and count as failed; `cancel` cancels them first. "
+         "`purge` removes the rows too.",
+         "'{\"filter\":{\"status\":\"completed\",\"endedBefore\":\"2020-01-01T00:00:00Z\"}}'"),
+    BULK(update, UPDATE, "Change the waiting tasks of a filter",
+         "`set` is what `PATCH /tasks/{id}` takes. Tasks that can't be changed count as failed.",
+         "'{\"filter\":{\"status\":\"pending\",\"type\":\"mail.send\"},\"set\":{\"priority\":9}}'"),
+    {"GET", FA_API "/operations", FA_OP_BULK_LIST, fa_handle_bulks, 0, NULL, "limit cursor", NULL,
+     &fa_reply_bulks, 200, "List operations on many tasks, newest first",
+     "Those of the namespaces that the token reaches. Ended ones are removed after 30 days.",
+     "curl $URL" FA_API "/operations"},
+    {"GET", FA_API "/operations/{id}", FA_OP_BULK_LIST, fa_handle_bulk_get, 0, NULL, NULL, NULL,
+     &fa_shape_bulk, 200, "Read an operation on many tasks", NULL,
+     "curl $URL" FA_API "/operations/$ID"},
+    {"POST", FA_API "/operations/{id}:cancel", FA_OP_BULK_CANCEL, fa_handle_bulk_cancel,
+     FA_ROUTE_AUDIT, NULL, NULL, &fa_body_none, &fa_shape_bulk, 200,
+     "Stop an operation on many tasks",
+     "What it has done stays. One that has ended stays as it is.",
+     "curl -X POST $URL" FA_API "/operations/$ID:cancel"},
 
     {"POST", FA_API "/claims", FA_OP_CLAIM_NEXT,
      fa_handle_claims, 0, NULL, NULL, &fa_body_claims, &fa_shape_claims, 200,

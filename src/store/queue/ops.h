@@ -9,7 +9,7 @@
  * By file: submit.c; claim.c (claim next); claim_one.c (claim, start, release, snooze); outcome.c
  * (progress, heartbeat, note, complete, fail, block, background); requeue.c; manage.c (cancel,
  * retry, delete, purge); admin.c (pauses, resources, teams); workers.c; tokens.c; type_defaults.c
- * (amend); update.c; and of other folders workflow/ (emit, definitions, schedules) and
+ * (amend); update.c; bulk.c (operations on many tasks); and of other folders workflow/ (emit, definitions, schedules) and
  * upkeep/chores.c (timed work).
  */
 #ifndef FA_STORE_QUEUE_OPS_H
@@ -38,6 +38,9 @@ fa_do_fn fa_do_token_put, fa_do_token_remove;
 fa_do_fn fa_do_emit, fa_do_workflow_put, fa_do_workflow_enable, fa_do_workflow_remove;
 fa_do_fn fa_do_cron_put, fa_do_cron_remove, fa_do_cron_run;
 fa_do_fn fa_do_broker_set, fa_do_settings_set, fa_do_audit_add;
+fa_do_fn fa_do_broker_set, fa_do_settings_set;
+fa_do_fn fa_do_broker_set;
+fa_do_fn fa_do_bulk, fa_do_bulk_cancel;
 
 /* Makes delayed tasks ready, takes back tasks whose lease has expired, ends those that timed out
  * (up to `limit` of each), and removes dead workers. *next_us is when it is due again (INT64_MAX:

@@ -9,7 +9,7 @@
 #include "store/txn/audit_log.h"
 #include "store/txn/event_log.h"
 #include "store/txn/failures.h"
-#include "store/queue/ops.h"
+#include "store/queue/bulk.h"
 #include "store/read/pages.h"
 #include "store/read/resources.h"
 #include "store/upkeep/outbox.h"
@@ -488,6 +488,8 @@ enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t n
         [FA_OP_HISTORY] = fa_read_history,
         [FA_OP_FAILURES] = fa_read_failures,
         [FA_OP_AUDIT_LIST] = fa_read_audit,
+        [FA_OP_BULK_COUNT] = fa_read_bulk_count,
+        [FA_OP_BULK_LIST] = fa_read_bulks,
     };
     enum faina_code code = permit(source, op);
 

@@ -73,7 +73,7 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->added_count = unit->added_size = unit->lost_count = 0;
     unit->trigger_failures = NULL;
     unit->trigger_failure_count = unit->trigger_failure_size = 0;
-    unit->has_ready = unit->has_leftover = false;
+    unit->has_ready = unit->has_leftover = unit->has_bulk = false;
     unit->ready_types = 0;
     unit->oldest_key = FA_SCAN_START_NONE;
     unit->has_arrivals = false;

@@ -7,6 +7,7 @@
 #include "store/txn/writer.h"
 
 #include "base/clock.h"
+#include "store/upkeep/bulk_runner.h"
 #include "store/upkeep/chore_scope.h"
 #include "store/txn/commit_counts.h"
 #include "store/workflow/definitions.h"
@@ -113,6 +114,11 @@ static enum faina_code run_op(struct fa_writer *writer, struct fa_op *op)
 static bool has_failed(const struct fa_writer *writer, enum faina_code code)
 {
     return !writer->is_refusal && fa_db_has_failed(writer->db, code);
+}
+
+bool fa_writer_run_op(struct fa_writer *writer, struct fa_op *op)
+{
+    return has_failed(writer, run_op(writer, op));
 }
 
 /* From time to time removes events and log rows that are past retention. */
@@ -535,6 +541,8 @@ static void after_commit(struct fa_writer *writer)
                                            .due_us = unit->next_us});
     if (engine->fleet == NULL || fa_fleet_leads(engine->fleet))
         fa_engine_set_next(engine, unit->next_us);
+    if (unit->has_bulk)
+        fa_bulk_runner_wake(engine->bulk_runner);
     set_token_time(writer);
 }
 

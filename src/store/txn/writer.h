@@ -42,6 +42,7 @@
 
 #define FA_WRITERS_MAX 4
 
+struct fa_bulk_runner;
 struct fa_engine;
 struct fa_history_log;
 struct fa_history_store;
@@ -104,6 +105,7 @@ struct fa_engine {
     struct fa_upkeep *upkeep; /* whether the chores succeed */
     struct fa_history_log *history;
     struct fa_history_store *history_store; /* the thread that stores it; NULL: not started */
+    struct fa_bulk_runner *bulk_runner;     /* operations on many tasks */
 
     pthread_t timer;
     bool has_timer;
@@ -150,6 +152,9 @@ bool fa_writers_run_job(struct fa_engine *engine, struct fa_batch_job *job);
 /* Returns the chore's code when it is done or was refused. */
 FA_MUST_CHECK enum faina_code fa_writers_run_chore(struct fa_engine *engine, struct fa_chore *chore,
                                                    size_t weight, struct faina_error *err);
+/* Runs one operation, inside a chore. True: it makes the transaction fail, which the chore must
+ * report. Otherwise op->code is only its own. */
+FA_MUST_CHECK bool fa_writer_run_op(struct fa_writer *writer, struct fa_op *op);
 /* Runs a part of the chores in a transaction of its own (E9); a list of what is due is rolled
  * back. */
 FA_MUST_CHECK enum faina_code fa_writer_run_part(struct fa_writer *writer,

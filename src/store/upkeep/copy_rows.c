@@ -29,6 +29,7 @@ const struct fa_copy_table fa_copy_tables[] = {
     ONE_PAGE("setting", COPY_SETTING, SETTING_PUT, 2),
     ONE_PAGE("cron", CRON_ALL, CRON_PUT, 15),
     ONE_PAGE("paused", PAUSED_ALL, PAUSED_INSERT, 2),
+    ONE_PAGE("operation", COPY_OPERATION, OPERATION_PUT, 15),
     ONE_PAGE("workflow", COPY_WORKFLOW, COPY_WORKFLOW_PUT, 6),
     ONE_PAGE("join_state", COPY_JOIN, COPY_JOIN_PUT, 11),
     ONE_PAGE("audit_head", COPY_AUDIT_HEAD, AUDIT_HEAD_SET, 3),

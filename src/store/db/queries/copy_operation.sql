@@ -1,0 +1,4 @@
+-- All operations.
+SELECT id, kind, status, counted, namespace, request, position, matched, done, failed, created_by,
+       error, created_us, updated_us, ended_us
+FROM operation

@@ -1,0 +1,5 @@
+-- One operation, by primary key.
+SELECT id, kind, status, counted, namespace, request, position, matched, done, failed, created_by,
+       error, created_us, updated_us, ended_us
+FROM operation
+WHERE id = ?1
