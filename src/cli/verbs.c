@@ -21,9 +21,12 @@
 #define F_VERSION   {"if-version", 0, "N", "refuse if the task has another version now"}
 #define F_LEASE     {"lease", 0, "DURATION", "how long the worker holds it (default 30s)"}
 #define F_BY        F_WORKER, F_FENCE, F_VERSION
-#define F_ALL       {"all", 'a', NULL, "every task that matches --status and --type"}
+#define F_ALL       {"all", 'a', NULL, "every task that matches --status, --type and --where"}
 #define F_WHERE     {"where", 0, "NAME=VALUE", "only tasks with this value: the name of " \
                      "a filter of the API, such as dueBefore or metadata.PATH; repeat", NULL, true}
+#define F_DRY_RUN   {"dry-run", 0, NULL, "with --all: only count the tasks"}
+#define F_REASON    {"reason", 0, "TEXT", "why, to be stored with the operation"}
+#define F_MANY      F_ALL, F_STATUS, F_TYPE, F_WHERE, F_DRY_RUN, F_REASON, F_YES
 #define F_YES       {"yes", 'y', NULL, "don't ask for confirmation"}
 #define F_METADATA  {"metadata", 'm', "JSON", "metadata to store with the task; also @FILE", \
                      .takes = FA_TAKES_JSON}
@@ -166,7 +169,7 @@ static const struct fa_flag update_flags[] = {
     {"max-attempts", 0, "N", "how many attempts in all (0: no limit)"},
     {"timeout", 0, "DURATION", "the longest run of one attempt"},
     {"start-by", 0, "DURATION|TIME", "cancel it if it was not started by then"},
-    F_METADATA, F_VERSION, F_END,
+    F_METADATA, F_MANY, F_VERSION, F_END,
 };
 static const struct fa_flag version_flags[] = {F_VERSION, F_END};
 
@@ -233,17 +236,17 @@ static const struct fa_flag worker_flags[] = {
     F_RETENTION, F_END,
 };
 
-static const struct fa_flag cancel_flags[] = {F_ALL, F_STATUS, F_TYPE, F_YES, F_VERSION, F_END};
+static const struct fa_flag cancel_flags[] = {F_MANY, F_VERSION, F_END};
 
 static const struct fa_flag retry_flags[] = {
     {"keep-attempts", 0, NULL, "don't reset the number of attempts"},
-    F_ALL, F_STATUS, F_TYPE, F_YES, F_VERSION, F_END,
+    F_MANY, F_VERSION, F_END,
 };
 
 static const struct fa_flag rm_flags[] = {
     {"purge", 0, NULL, "remove it from the store, with its events"},
     {"cancel", 0, NULL, "cancel it first if it has not ended"},
-    F_ALL, F_STATUS, F_TYPE, F_YES, F_VERSION, F_END,
+    F_MANY, F_VERSION, F_END,
 };
 
 static const struct fa_flag cron_set_flags[] = {
@@ -518,25 +521,38 @@ const struct fa_verb fa_verbs[] = {
      WORKERS, "faina worker ls", 0, 1, fa_verb_worker_list, NULL},
 
     {"cancel", FA_GROUP_MANAGE, "ID... | --all", "cancel tasks and their subtasks",
-     "With --all, every task that has not ended and matches --status and --type: prints how many "
-     "there are and asks for confirmation. Without a terminal it needs --yes, or y or yes on "
-     "stdin.",
+     "With --all, every task that has not ended and matches --status, --type and --where: prints "
+     "how many there are and asks for confirmation. Without a terminal it needs --yes, or y or yes "
+     "on stdin. The engine does the work in an operation of its own (see operations), which goes "
+     "on when this program is ended.",
      "faina cancel " ID_EXAMPLE "\n"
      "faina cancel --all --type mail.send --status pending", 0, -1, fa_verb_cancel, cancel_flags},
     {"retry", FA_GROUP_MANAGE, "ID... | --all", "queue ended or held tasks again",
      "Attempts start at 0 again unless --keep-attempts is given. --all selects failed and "
      "dead_letter, unless --status is given.",
-     "faina retry --all --status dead_letter --yes", 0, -1, fa_verb_retry, retry_flags},
-    {"update", FA_GROUP_MANAGE, "ID...", "change tasks that wait",
+     "faina retry --all --status dead_letter --yes\n"
+     "faina retry --all --where errorKind=timeout --dry-run", 0, -1, fa_verb_retry, retry_flags},
+    {"update", FA_GROUP_MANAGE, "ID... | --all", "change tasks that wait",
      "Of a pending or blocked task. --metadata also changes that of a task that is held; it is "
-     "merged (RFC 7396).",
-     "faina update " ID_EXAMPLE " --priority 10 --run-at now", 1, -1, fa_verb_update, update_flags},
+     "merged (RFC 7396). --all selects pending and blocked, unless --status is given.",
+     "faina update " ID_EXAMPLE " --priority 10 --run-at now\n"
+     "faina update --all --type mail.send --priority 10", 0, -1, fa_verb_update, update_flags},
     {"promote", FA_GROUP_MANAGE, "ID...", "make delayed tasks ready now",
      "The same as update --run-at now.", NULL, 1, -1, fa_verb_promote, version_flags},
     {"rm", FA_GROUP_MANAGE, "ID... | --all", "remove ended tasks from view",
      "Their keys can be used again. The rows stay in the store until db purge; --purge removes "
      "them at once.",
      "faina rm --all --status completed --purge", 0, -1, fa_verb_rm, rm_flags},
+    {"operations", FA_GROUP_MANAGE, "", "list operations on many tasks",
+     "The same as operations ls.", NULL, 0, 0, fa_verb_operations_ls, NULL},
+    {"operations ls", FA_GROUP_MANAGE, "", "list operations on many tasks",
+     "What --all of other verbs and the API have started, the newest first. Ended ones are removed "
+     "after 30 days.",
+     NULL, 0, 0, fa_verb_operations_ls, NULL},
+    {"operations get", FA_GROUP_MANAGE, "ID", "show an operation on many tasks", NULL, NULL,
+     1, 1, fa_verb_operations_get, NULL},
+    {"operations cancel", FA_GROUP_MANAGE, "ID", "stop an operation on many tasks",
+     "What it has done stays.", NULL, 1, 1, fa_verb_operations_cancel, NULL},
 
     {"pause", FA_GROUP_ADMIN, "TYPE", "stop claims of a type's tasks", NULL, NULL,
      1, 1, fa_verb_pause, NULL, .takes = FA_TAKES_TYPE, .makes_store = true},

@@ -123,6 +123,9 @@ int fa_verb_worker(struct fa_cli *cli); /* verb_worker.c */
 int fa_verb_cancel(struct fa_cli *cli); /* verb_manage.c */
 int fa_verb_retry(struct fa_cli *cli);
 int fa_verb_rm(struct fa_cli *cli);
+int fa_verb_operations_ls(struct fa_cli *cli); /* verb_operations.c */
+int fa_verb_operations_get(struct fa_cli *cli);
+int fa_verb_operations_cancel(struct fa_cli *cli);
 int fa_verb_pause(struct fa_cli *cli); /* verb_admin.c */
 int fa_verb_resume(struct fa_cli *cli);
 int fa_verb_broker_on(struct fa_cli *cli);

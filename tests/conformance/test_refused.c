@@ -5,6 +5,7 @@
 #include "support/ops.h"
 
 #include "model/audit_entry.h"
+#include "model/bulk.h"
 #include "model/failure_group.h"
 #include "model/history.h"
 
@@ -44,6 +45,7 @@ static void test_refused__operations(struct fa_t *t)
     const struct fa_history_query history = {.type = "x"};
     const struct fa_failure_query failures = {.type = "x"};
     const struct fa_audit_query audit = {.limit = 1};
+    const struct fa_bulk_request bulk = {.has_filter = true, .all = true};
     const struct fa_op ops[] = {
         {.kind = FA_OP_EMIT, .emit = &emit},
         {.kind = FA_OP_WORKFLOW_PUT, .definition = &definition},
@@ -61,6 +63,10 @@ static void test_refused__operations(struct fa_t *t)
         {.kind = FA_OP_RESOURCE_SET, .resource = {"mail:*", 5}},
         {.kind = FA_OP_FAILURES, .failure_query = &failures},
         {.kind = FA_OP_AUDIT_LIST, .audit_query = &audit},
+        {.kind = FA_OP_BULK, .bulk = {&bulk, NULL}},
+        {.kind = FA_OP_BULK_COUNT, .bulk = {&bulk, NULL}},
+        {.kind = FA_OP_BULK_LIST},
+        {.kind = FA_OP_BULK_CANCEL, .id = "01a1f473-3dea-7ec9-8f1d-67fc7e0a61a5"},
     };
     const char *id, *before;
 

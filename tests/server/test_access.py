@@ -16,7 +16,7 @@ SCOPES = ("read", "view", "submit", "work", "operate", "admin")
 # What everybody can see of everything, but for what changes by itself.
 STATE = tuple(path + "limit=1000" for path in (
     "/tasks?namespace=*&", "/workers?", "/resources?", "/teams?namespace=*&", "/crons?namespace=*&",
-    "/workflows?namespace=*&", "/lanes?namespace=*&", "/tokens?", "/events?namespace=*&"))
+    "/workflows?namespace=*&", "/lanes?namespace=*&", "/tokens?", "/events?namespace=*&", "/operations?"))
 
 NOT_FOUND, NO_TASK, FORBIDDEN = (404, "not_found"), (404, "task_not_found"), (403, "forbidden")
 ANY = "any" # not about namespaces: a token of some gets the same as others
@@ -88,6 +88,10 @@ class World:
         name = self.name(ns)
         self("POST", "/events", {"type": ns + ".e", "id": name, "namespace": ns}, 200)
         return name
+
+    def operation(self, ns):
+        body = {"filter": {"type": "none", "namespace": ns}}
+        return self("POST", "/tasks:cancel", body, 202).json()["operation"]["id"]
 
     def token(self):
         return self("POST", "/tokens", {"name": self.name("token"), "scopes": ["read"]}, 201).json()["id"]
@@ -174,6 +178,10 @@ def batch(_, ns):
     return "/tasks:batch", {"tasks": [{"type": ns + ".t", "namespace": ns}]}
 
 
+def bulk(verb, **more):
+    return lambda world, ns: ("/tasks:" + verb, {"filter": {"type": "none", "namespace": ns}, **more})
+
+
 def log_of(world, ns):
     task, worker = world.held(ns)
     return f"/tasks/{task}/log", {"workerId": worker if ns == MINE else "w", "lines": ["x"]}
@@ -240,6 +248,13 @@ ROUTES = {
     "POST /tasks/{id}:retry": (OPERATE, of("cancelled", "/tasks/{}:retry", {}), 200, NO_TASK),
     "DELETE /tasks/{id}": (OPERATE, of("ended", "/tasks/{}"), 204, NO_TASK),
     "POST /tasks:purge": (OPERATE, in_namespace("/tasks:purge", {"type": "x"}), 200, FORBIDDEN),
+    "POST /tasks:cancel": (OPERATE, bulk("cancel"), 202, FORBIDDEN),
+    "POST /tasks:retry": (OPERATE, bulk("retry"), 202, FORBIDDEN),
+    "POST /tasks:delete": (OPERATE, bulk("delete"), 202, FORBIDDEN),
+    "POST /tasks:update": (OPERATE, bulk("update", set={"priority": 1}), 202, FORBIDDEN),
+    "GET /operations": (LOOK, plain("/operations"), 200, LIST),
+    "GET /operations/{id}": (LOOK, of("operation", "/operations/{}"), 200, NOT_FOUND),
+    "POST /operations/{id}:cancel": (OPERATE, of("operation", "/operations/{}:cancel", {}), 200, NOT_FOUND),
     "POST /claims": (WORK, claims, 200, FORBIDDEN),
     "POST /outcomes": (WORK, many("/outcomes", status="completed"), 200, [NO_TASK]),
     "POST /acts": (WORK, many("/acts", act="progress"), 200, [NO_TASK]),

@@ -121,6 +121,8 @@ def prepare(server, method, path):
         server("PUT", "/workflows/mails", {"workflow": "mails", "triggers": [
             {"name": "welcome", "on": "user.created", "task": {"type": "mail.send"}}]}, 200)
         server("POST", "/events", {"type": "x", "id": "upload-17"}, 200)
+    if "/operations/{id}" in path:
+        return server("POST", "/tasks:cancel", {"filter": {"type": "x"}}, 202).json()["operation"]["id"]
     task = server.submit("mail.send")["id"]
     if path.endswith("/result"):
         server.act(task, "start", workerId="me")

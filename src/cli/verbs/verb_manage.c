@@ -2,6 +2,7 @@
  * verb_manage.c - cancel, retry, rm: by id, or all that match, after a confirmation.
  */
 #include "cli/verbs.h"
+#include "cli/verbs/verb_operations.h"
 
 #include "cli/print.h"
 #include "cli/progress.h"
@@ -21,6 +22,7 @@
 /* The differences between the three verbs. */
 struct action {
     enum fa_op_kind kind;
+    enum fa_bulk_kind bulk;
     const char *verb, *doing, *done; /* "Cancel", "Cancelling", "cancelled" */
     const char *counter;             /* the name of the count in JSON */
     unsigned possible;               /* the statuses that --status may name */
@@ -175,6 +177,7 @@ int fa_count_matches(struct fa_cli *cli, const char *ns, unsigned statuses, cons
     return FA_EXIT_OK;
 }
 
+/* ... by the program itself, on an engine without operations on many tasks. */
 struct totals {
     int64_t seen, done, refused;
     struct faina_error first; /* the first refusal */
@@ -253,27 +256,18 @@ static int run_all(struct fa_cli *cli, const struct action *action, unsigned sta
     return FA_EXIT_FAILURE;
 }
 
-static int act_on_all(struct fa_cli *cli, const struct action *action)
+static int act_page_by_page(struct fa_cli *cli, const struct action *action, unsigned statuses)
 {
-    unsigned statuses = 0;
     int64_t count = 0;
-    int code = fa_flag_statuses(cli, &statuses);
+    int code;
 
-    if (code != FA_EXIT_OK)
-        return code;
-    if (statuses & ~action->possible)
-        return fa_cli_usage(cli, "%s", action->refusal);
-    if (statuses == 0)
-        statuses = action->standard;
-    if (action->version > 0)
-        return fa_cli_usage(cli, "--if-version is for one task");
+    if (fa_flag_is_given(cli, "where") || fa_flag_is_given(cli, "dry-run") ||
+        fa_flag_is_given(cli, "reason"))
+        return fa_cli_usage(cli, "this engine has no operations on many tasks, so --where, "
+                                 "--dry-run and --reason can't be used");
     code = fa_count_matches(cli, cli->ns, statuses, fa_flag(cli, "type"), &count);
-    if (code != FA_EXIT_OK)
-        return code;
-    /* A script without --yes always fails, not only when there is a task. */
-    if (count > 0 || !fa_cli_can_ask(cli))
-        code = fa_cli_confirm(cli, fa_arena_printf(&cli->arena, "%s %s?", action->verb,
-                                                   fa_text_plural(&cli->arena, count, "task")));
+    if (code == FA_EXIT_OK)
+        code = fa_bulk_confirm(cli, action->verb, count);
     if (code != FA_EXIT_OK)
         return code;
     if (count == 0) {
@@ -281,6 +275,31 @@ static int act_on_all(struct fa_cli *cli, const struct action *action)
         return FA_EXIT_OK;
     }
     return run_all(cli, action, statuses, count);
+}
+
+static int act_on_all(struct fa_cli *cli, const struct action *action)
+{
+    const struct fa_bulk_verb verb = {action->verb, action->doing, action->done, action->counter};
+    struct fa_bulk_request request = {.kind = action->bulk,
+                                      .has_reset = action->keep_attempts,
+                                      .cancels = action->removal.cancel,
+                                      .purges = action->removal.purge};
+    unsigned *statuses = &request.query.statuses;
+    int code = fa_bulk_flags(cli, &request);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    if (*statuses & ~action->possible)
+        return fa_cli_usage(cli, "%s", action->refusal);
+    if (*statuses == 0)
+        *statuses = action->standard;
+    if (action->version > 0)
+        return fa_cli_usage(cli, "--if-version is for one task");
+    code = fa_cli_open(cli);
+    if (code != FA_EXIT_OK)
+        return code;
+    return fa_bulk_is_supported(cli) ? fa_bulk_run(cli, &verb, &request)
+                                     : act_page_by_page(cli, action, *statuses);
 }
 
 static int act(struct fa_cli *cli, struct action *action)
@@ -294,8 +313,9 @@ static int act(struct fa_cli *cli, struct action *action)
         return fa_cli_usage(cli, "give IDs or --all, not both");
     if (is_all)
         return act_on_all(cli, action);
-    if (fa_flag_is_given(cli, "status") || fa_flag_is_given(cli, "type"))
-        return fa_cli_usage(cli, "--status and --type belong to --all");
+    if (fa_flag_is_given(cli, "status") || fa_flag_is_given(cli, "type") ||
+        fa_flag_is_given(cli, "where") || fa_flag_is_given(cli, "dry-run"))
+        return fa_cli_usage(cli, "--status, --type, --where and --dry-run belong to --all");
     if (cli->arg_count == 0)
         return fa_cli_usage(cli, "which task? Give its ID, or --all with --status and --type");
     return act_on_ids(cli, action);
@@ -305,6 +325,7 @@ int fa_verb_cancel(struct fa_cli *cli)
 {
     struct action action = {
         .kind = FA_OP_CANCEL,
+        .bulk = FA_BULK_CANCEL,
         .verb = "Cancel",
         .doing = "Cancelling",
         .done = "cancelled",
@@ -322,6 +343,7 @@ int fa_verb_retry(struct fa_cli *cli)
 {
     struct action action = {
         .kind = FA_OP_RETRY,
+        .bulk = FA_BULK_RETRY,
         .verb = "Retry",
         .doing = "Retrying",
         .done = "queued again:",
@@ -340,6 +362,7 @@ int fa_verb_rm(struct fa_cli *cli)
     bool cancels = fa_flag_is_given(cli, "cancel");
     struct action action = {
         .kind = FA_OP_DELETE,
+        .bulk = FA_BULK_DELETE,
         .verb = "Remove",
         .doing = "Removing",
         .done = "removed",

@@ -2,6 +2,7 @@
  * verb_update.c - update and promote: change tasks that wait.
  */
 #include "cli/verbs.h"
+#include "cli/verbs/verb_operations.h"
 
 #include "cli/print.h"
 #include "cli/short_id.h"
@@ -43,6 +44,35 @@ static int read_run_at(struct fa_cli *cli, struct faina_update *update)
     return fa_flag_time(cli, "run-at", false, &update->run_at_us);
 }
 
+static int update_many(struct fa_cli *cli, const struct faina_update *update)
+{
+    static const struct fa_bulk_verb verb = {"Change", "Changing", "changed", "updated"};
+    struct fa_bulk_request request = {.kind = FA_BULK_UPDATE, .set = update};
+    int code = fa_bulk_flags(cli, &request);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    if (fa_flag_is_given(cli, "if-version"))
+        return fa_cli_usage(cli, "--if-version is for one task");
+    if (request.query.statuses == 0)
+        request.query.statuses = 1u << FAINA_PENDING | 1u << FAINA_BLOCKED;
+    return fa_bulk_run(cli, &verb, &request);
+}
+
+static int check_selection(struct fa_cli *cli)
+{
+    bool is_all = fa_flag_is_given(cli, "all");
+
+    if (is_all && cli->arg_count > 0)
+        return fa_cli_usage(cli, "give IDs or --all, not both");
+    if (!is_all && (fa_flag_is_given(cli, "status") || fa_flag_is_given(cli, "type") ||
+                    fa_flag_is_given(cli, "where") || fa_flag_is_given(cli, "dry-run")))
+        return fa_cli_usage(cli, "--status, --type, --where and --dry-run belong to --all");
+    if (!is_all && cli->arg_count == 0)
+        return fa_cli_usage(cli, "which task? Give its ID, or --all with --status and --type");
+    return FA_EXIT_OK;
+}
+
 int fa_verb_update(struct fa_cli *cli)
 {
     struct faina_update update = {.name = fa_flag(cli, "name")};
@@ -70,7 +100,10 @@ int fa_verb_update(struct fa_cli *cli)
         !update.metadata)
         return fa_cli_usage(cli, "give what to change: --name, --priority, --run-at, "
                                  "--max-attempts, --timeout, --start-by or --metadata");
-    return update_all(cli, &update);
+    code = check_selection(cli);
+    if (code != FA_EXIT_OK)
+        return code;
+    return fa_flag_is_given(cli, "all") ? update_many(cli, &update) : update_all(cli, &update);
 }
 
 int fa_verb_promote(struct fa_cli *cli)
