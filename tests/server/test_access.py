@@ -182,6 +182,12 @@ def bulk(verb, **more):
     return lambda world, ns: ("/tasks:" + verb, {"filter": {"type": "none", "namespace": ns}, **more})
 
 
+def operations(world, _):
+    for ns in (MINE, THEIRS):
+        world.operation(ns)
+    return "/operations", None
+
+
 def log_of(world, ns):
     task, worker = world.held(ns)
     return f"/tasks/{task}/log", {"workerId": worker if ns == MINE else "w", "lines": ["x"]}
@@ -252,7 +258,7 @@ ROUTES = {
     "POST /tasks:retry": (OPERATE, bulk("retry"), 202, FORBIDDEN),
     "POST /tasks:delete": (OPERATE, bulk("delete"), 202, FORBIDDEN),
     "POST /tasks:update": (OPERATE, bulk("update", set={"priority": 1}), 202, FORBIDDEN),
-    "GET /operations": (LOOK, plain("/operations"), 200, LIST),
+    "GET /operations": (LOOK, operations, 200, LIST),
     "GET /operations/{id}": (LOOK, of("operation", "/operations/{}"), 200, NOT_FOUND),
     "POST /operations/{id}:cancel": (OPERATE, of("operation", "/operations/{}:cancel", {}), 200, NOT_FOUND),
     "POST /claims": (WORK, claims, 200, FORBIDDEN),

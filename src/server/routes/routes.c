@@ -241,7 +241,7 @@ const struct fa_route fa_routes[] = {
      &fa_shape_bulk, 200, "Read an operation on many tasks", NULL,
      "curl $URL" FA_API "/operations/$ID"},
     {"POST", FA_API "/operations/{id}:cancel", FA_OP_BULK_CANCEL, fa_handle_bulk_cancel,
-     FA_ROUTE_AUDIT, NULL, NULL, &fa_body_none, &fa_shape_bulk, 200,
+     FA_ROUTE_AUDIT, NULL, NULL, NULL, &fa_shape_bulk, 200,
      "Stop an operation on many tasks",
      "What it has done stays. One that has ended stays as it is.",
      "curl -X POST $URL" FA_API "/operations/$ID:cancel"},
