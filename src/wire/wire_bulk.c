@@ -82,7 +82,8 @@ BODY(delete, "BulkDelete",
 BODY(update, "BulkUpdate",
      , {.name = "set", .type = FA_FIELD_OWN, .flags = FA_FIELD_REQUIRED,
         .offset = offsetof(struct fa_bulk_request, set), .inner = &fa_body_update,
-        .put = put_set, .read = read_set, .doc = "What to change, as `PATCH /tasks/{id}` takes it"});
+        .put = put_set, .read = read_set,
+        .doc = "What to change, as `PATCH /tasks/{id}` takes it"});
 
 const struct fa_shape *const fa_body_bulk[FA_BULK_KIND_COUNT] = {
     [FA_BULK_CANCEL] = &fa_body_bulk_cancel,

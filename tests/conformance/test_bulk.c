@@ -35,7 +35,8 @@ static void test_bulk__retry(struct fa_t *t)
                                    .has_filter = true,
                                    .query = {.statuses = 1u << FAINA_DEAD_LETTER},
                                    .has_reset = true};
-    const char *failed = fa_t_make(t, FAINA_FAILED, "w"), *dead = fa_t_make(t, FAINA_DEAD_LETTER, "w");
+    const char *failed = fa_t_make(t, FAINA_FAILED, "w"),
+               *dead = fa_t_make(t, FAINA_DEAD_LETTER, "w");
     const char *cancelled = fa_t_make(t, FAINA_CANCELLED, "w");
 
     fa_t_bulk_completes(t, fa_t_bulk_start(t, &keep), 0, 1); /* no attempt is left */
@@ -126,7 +127,8 @@ static void test_bulk__nothing_to_do(struct fa_t *t)
 
 static void test_bulk__many_tasks(struct fa_t *t)
 {
-    static const char filter[] = "{\"status\":\"cancelled\",\"namespace\":\"default\",\"type\":\"x\"}";
+    static const char filter[] =
+        "{\"status\":\"cancelled\",\"namespace\":\"default\",\"type\":\"x\"}";
     struct fa_bulk_request retry = {.kind = FA_BULK_RETRY,
                                     .has_filter = true,
                                     .query = {.type = "x", .statuses = 1u << FAINA_CANCELLED},
@@ -165,7 +167,8 @@ static void test_bulk__side_by_side(struct fa_t *t)
     fa_t_bulk_completes(t, second, MANY, 0);
     fa_t_bulk_completes(t, third, MANY, 0); /* a cancelled task may be cancelled again */
     CHECK_INT(fa_t_count_status(t, FAINA_CANCELLED), MANY);
-    CHECK_OK(t, fa_t_list(t, .type = "x", .sort = FAINA_SORT_PRIORITY, .ascending = true, .limit = 1));
+    CHECK_OK(t,
+             fa_t_list(t, .type = "x", .sort = FAINA_SORT_PRIORITY, .ascending = true, .limit = 1));
     CHECK_INT(t->op.tasks->items[0].priority, 3);
 }
 
@@ -232,9 +235,8 @@ static void check_refused(struct fa_t *t, const struct fa_bulk_request *request,
     CHECK_CODE(t, fa_t_bulk_try(t, request), FAINA_INVALID_REQUEST);
     CHECK(strstr(t->op.error.message, field) != NULL, "%s is not named: %s", field,
           t->op.error.message);
-    CHECK_CODE(
-        t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_BULK_COUNT, .bulk = {request, NULL}}),
-        FAINA_INVALID_REQUEST);
+    CHECK_CODE(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_BULK_COUNT, .bulk = {request, NULL}}),
+               FAINA_INVALID_REQUEST);
 }
 
 static void test_bulk__bad_requests(struct fa_t *t)

@@ -123,10 +123,9 @@ static void test_kill_bulk__a_task_that_fails_its_transaction(void **state)
     cancel = fa_t_bulk(&t, CANCEL, .type = "x");
     fa_t_bulk_completes(&t, cancel, 601, 0);
     fa_t_close(&t);
-    sql = fa_arena_printf(&t.arena,
-                          "CREATE TRIGGER bad BEFORE DELETE ON ended WHEN old.id = "
-                          "(SELECT id FROM task ORDER BY id LIMIT 1 OFFSET 300) "
-                          "BEGIN SELECT RAISE(ABORT, 'no'); END");
+    sql = fa_arena_printf(&t.arena, "CREATE TRIGGER bad BEFORE DELETE ON ended WHEN old.id = "
+                                    "(SELECT id FROM task ORDER BY id LIMIT 1 OFFSET 300) "
+                                    "BEGIN SELECT RAISE(ABORT, 'no'); END");
     fa_f_exec(fa_t_path(&t, "faina.db"), sql);
     fa_t_open(&t);
     retry = fa_t_bulk(&t, RETRY, .type = "x");

@@ -10,8 +10,7 @@
 
 /* A request with the conditions of a struct faina_query: fa_t_bulk(t, RETRY, .type = "x"). */
 #define FA_T_BULK(kind_, ...)                                                                      \
-    (&(struct fa_bulk_request){                                                                    \
-        .kind = FA_BULK_##kind_, .has_filter = true, .query = {__VA_ARGS__}})
+    (&(struct fa_bulk_request){.kind = FA_BULK_##kind_, .has_filter = true, .query = {__VA_ARGS__}})
 #define fa_t_bulk(t, kind_, ...) fa_t_bulk_start(t, FA_T_BULK(kind_, __VA_ARGS__))
 
 /* Starts it, which must be accepted. The operation lives as long as the test's results. */

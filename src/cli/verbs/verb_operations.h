@@ -1,8 +1,8 @@
 /*
  * verb_operations.h - operations on many tasks: what --all of several verbs starts.
  */
-#ifndef FA_CLI_VERB_OPERATIONS_H
-#define FA_CLI_VERB_OPERATIONS_H
+#ifndef FA_CLI_VERBS_VERB_OPERATIONS_H
+#define FA_CLI_VERBS_VERB_OPERATIONS_H
 
 #include "cli/cli.h"
 #include "model/bulk.h"

@@ -31,14 +31,14 @@
 
 #define BULK(verb, upper, title_, details_, example_)                                              \
     {                                                                                              \
-        .method = "POST", .path = FA_API "/tasks:" #verb, .what = FA_OP_BULK,                       \
-        .handle = fa_handle_bulk, .flags = FA_ROUTE_AUDIT, .data = &fa_bulk_kinds[FA_BULK_##upper],\
-        .request = &fa_body_bulk_##verb, .response = &fa_reply_bulk, .status = 202,                \
-        .title = (title_),                                                                         \
-        .details = details_ " The operation is stored, and runs in short transactions: it goes on " \
-                            "after a restart, and can be read and cancelled under `/operations`. " \
-                            "With `dryRun` the answer is 200 and `{matched}`.",                    \
-        .example = "curl $URL" FA_API "/tasks:" #verb JSON example_                                 \
+        .method = "POST", .path = FA_API "/tasks:" #verb, .what = FA_OP_BULK,                      \
+        .handle = fa_handle_bulk, .flags = FA_ROUTE_AUDIT,                                         \
+        .data = &fa_bulk_kinds[FA_BULK_##upper], .request = &fa_body_bulk_##verb,                  \
+        .response = &fa_reply_bulk, .status = 202, .title = (title_),                              \
+        .details = details_ " The operation is stored, and runs in short transactions: it goes "   \
+                            "on after a restart, and can be read and cancelled under "             \
+                            "`/operations`. With `dryRun` the answer is 200 and `{matched}`.",     \
+        .example = "curl $URL" FA_API "/tasks:" #verb JSON example_                                \
     }
 
 /* clang-format off */

@@ -9,8 +9,8 @@
  * By file: submit.c; claim.c (claim next); claim_one.c (claim, start, release, snooze); outcome.c
  * (progress, heartbeat, note, complete, fail, block, background); requeue.c; manage.c (cancel,
  * retry, delete, purge); admin.c (pauses, resources, teams); workers.c; tokens.c; type_defaults.c
- * (amend); update.c; bulk.c (operations on many tasks); and of other folders workflow/ (emit, definitions, schedules) and
- * upkeep/chores.c (timed work).
+ * (amend); update.c; bulk_ops.c (operations on many tasks); and of other folders workflow/ (emit,
+ * definitions, schedules) and upkeep/chores.c (timed work).
  */
 #ifndef FA_STORE_QUEUE_OPS_H
 #define FA_STORE_QUEUE_OPS_H

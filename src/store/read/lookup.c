@@ -9,7 +9,7 @@
 #include "store/txn/audit_log.h"
 #include "store/txn/event_log.h"
 #include "store/txn/failures.h"
-#include "store/queue/bulk.h"
+#include "store/queue/bulk_ops.h"
 #include "store/read/pages.h"
 #include "store/read/resources.h"
 #include "store/upkeep/outbox.h"

@@ -109,7 +109,7 @@ struct fa_unit {
     bool has_ready;       /* tasks of any type may have become claimable ... */
     uint64_t ready_types; /* ... or of these types (fa_hash_bit), which have entered `ready` */
     int64_t oldest_key;   /* the lowest key that entered `ready` late (scan_start.h, O3) */
-    bool has_bulk;        /* an operation on many tasks has begun (queue/bulk.h) */
+    bool has_bulk;        /* an operation on many tasks has begun (queue/bulk_ops.h) */
     bool has_leftover;    /* ready tasks were locked against other nodes, and not claimed */
     int64_t next_us;      /* earliest new deadline; INT64_MAX: none */
     struct fa_id *ended;  /* tasks that ended, or were taken from their worker */

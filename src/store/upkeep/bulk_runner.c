@@ -4,24 +4,24 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "model/limits.h"
-#include "store/queue/bulk.h"
+#include "store/queue/bulk_ops.h"
 #include "store/txn/writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SLICE_US 20000      /* U1 */
+#define SLICE_US 20000       /* U1 */
 #define SHARED_SLICE_US 5000 /* ... when others use the store */
-#define PAGE_TASKS 1000     /* tasks that are found at once */
-#define PART_TASKS 32       /* tasks that are changed before their rows are written */
-#define PART_TASKS_FAR 200  /* the same over a network */
-#define COUNT_PAGE 10000    /* tasks of one read of a count */
-#define STORE_US 300000     /* how often the number of a count is stored */
-#define RETRY_US 1000000    /* after a failure of the store */
-#define STALE_US 100000     /* when another node has moved the operation, or leads */
-#define TAKEOVER_US 1000000 /* how often a node of a shared store looks for operations */
-#define RUNNING_MAX 100     /* operations that take turns */
+#define PAGE_TASKS 1000      /* tasks that are found at once */
+#define PART_TASKS 32        /* tasks that are changed before their rows are written */
+#define PART_TASKS_FAR 200   /* the same over a network */
+#define COUNT_PAGE 10000     /* tasks of one read of a count */
+#define STORE_US 300000      /* how often the number of a count is stored */
+#define RETRY_US 1000000     /* after a failure of the store */
+#define STALE_US 100000      /* when another node has moved the operation, or leads */
+#define TAKEOVER_US 1000000  /* how often a node of a shared store looks for operations */
+#define RUNNING_MAX 100      /* operations that take turns */
 #define KEEP_US (30 * 24 * INT64_C(3600000000)) /* of operations that have ended */
 #define EXPIRE_US (3600 * INT64_C(1000000))
 
@@ -50,17 +50,17 @@ struct slice {
     int64_t matched;
     const int64_t *keys;
     size_t count;
-    bool fails_first;   /* the first of the keys makes a transaction fail */
-    bool is_last;       /* the operation has no more tasks after these */
-    const char *next;   /* the position after these; NULL: that of the last one */
-    const char *error;  /* not NULL: the operation fails */
-    int64_t slice_us;   /* how long it may take */
+    bool fails_first;  /* the first of the keys makes a transaction fail */
+    bool is_last;      /* the operation has no more tasks after these */
+    const char *next;  /* the position after these; NULL: that of the last one */
+    const char *error; /* not NULL: the operation fails */
+    int64_t slice_us;  /* how long it may take */
     /* The result: */
-    size_t done;        /* how many of the keys it is past */
-    bool is_stale;      /* U3: nothing was done */
-    bool has_ended;     /* the operation has */
+    size_t done;           /* how many of the keys it is past */
+    bool is_stale;         /* U3: nothing was done */
+    bool has_ended;        /* the operation has */
     struct fa_arena arena; /* of the result */
-    const char *end;    /* the new position */
+    const char *end;       /* the new position */
 };
 
 static enum faina_code must_lead(struct fa_writer *writer, bool *leads, struct faina_error *err)
@@ -127,9 +127,9 @@ static enum faina_code matches(struct acting *acting, int64_t key, struct fa_row
         acting->row->bulk.failed++;
         return FAINA_OK;
     }
-    return code == FAINA_OK ? fa_list_filter_match(&unit->source, &acting->filter, *row,
-                                                   &unit->arena, out, err)
-                            : code;
+    return code == FAINA_OK
+               ? fa_list_filter_match(&unit->source, &acting->filter, *row, &unit->arena, out, err)
+               : code;
 }
 
 static enum faina_code act(struct acting *acting, int64_t key, struct faina_error *err)
@@ -192,10 +192,9 @@ static void move_on(struct slice *slice, struct fa_bulk_row *row, int64_t now_us
     struct fa_bulk *bulk = &row->bulk;
 
     if (slice->done < slice->count || slice->next == NULL)
-        row->position = slice->done == 0
-                            ? slice->position
-                            : fa_arena_printf(&slice->arena, "%016" PRIx64,
-                                              (uint64_t)slice->keys[slice->done - 1]);
+        row->position = slice->done == 0 ? slice->position
+                                         : fa_arena_printf(&slice->arena, "%016" PRIx64,
+                                                           (uint64_t)slice->keys[slice->done - 1]);
     else
         row->position = slice->next;
     if (slice->is_last && slice->done == slice->count) {
@@ -211,8 +210,7 @@ static enum faina_code act_slice(struct fa_writer *writer, struct slice *slice,
 {
     struct acting acting = {.writer = writer, .row = row};
     struct fa_arena *arena = &writer->unit.arena;
-    enum faina_code code =
-        fa_bulk_row_request(row, arena, &acting.request, &slice->chore.error);
+    enum faina_code code = fa_bulk_row_request(row, arena, &acting.request, &slice->chore.error);
 
     if (code == FAINA_OK)
         code = fa_list_filter_open(&writer->unit.source, &acting.request.query, arena,
@@ -250,8 +248,8 @@ static enum faina_code run_slice(struct fa_writer *writer, struct fa_chore *chor
     if (code == FAINA_NOT_FOUND)
         return FAINA_OK;
     if (code != FAINA_OK || row.bulk.status != FA_BULK_RUNNING ||
-        (slice->error == NULL && (row.is_counted == slice->is_counting ||
-                                  !is_same(row.position, slice->position))))
+        (slice->error == NULL &&
+         (row.is_counted == slice->is_counting || !is_same(row.position, slice->position))))
         return code;
     slice->is_stale = false;
     if (slice->error != NULL) {
@@ -327,16 +325,15 @@ static enum faina_code find_tasks(struct fa_source *source, void *ctx, struct fa
     if (!finding->is_given)
         finding->position = finding->row.position;
     finding->keys = (struct fa_keys){.arena = finding->arena};
-    finding->page =
-        finding->row.is_counted
-            ? (struct fa_list_page){.wants = FA_LIST_KEYS,
-                                    .keys = &finding->keys,
-                                    .limit = PAGE_TASKS}
-            : (struct fa_list_page){.wants = FA_LIST_COUNT, .limit = COUNT_PAGE};
+    finding->page = finding->row.is_counted
+                        ? (struct fa_list_page){.wants = FA_LIST_KEYS,
+                                                .keys = &finding->keys,
+                                                .limit = PAGE_TASKS}
+                        : (struct fa_list_page){.wants = FA_LIST_COUNT, .limit = COUNT_PAGE};
     code = fa_bulk_row_request(&finding->row, finding->arena, &request, err);
     if (code == FAINA_OK)
-        code = fa_bulk_find(source, &request, finding->position, finding->arena, &finding->page,
-                            err);
+        code =
+            fa_bulk_find(source, &request, finding->position, finding->arena, &finding->page, err);
     return code;
 }
 
@@ -599,9 +596,9 @@ enum faina_code fa_bulk_runner_start(struct fa_bulk_runner *runner, struct faina
     int rc = fa_thread_start(&runner->thread, run_thread, runner);
 
     runner->is_started = rc == 0;
-    return rc == 0 ? FAINA_OK
-                   : fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started: %s",
-                                  strerror(rc));
+    return rc == 0
+               ? FAINA_OK
+               : fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started: %s", strerror(rc));
 }
 
 void fa_bulk_runner_stop(struct fa_bulk_runner *runner)

@@ -1,5 +1,5 @@
 /*
- * bulk_runner.h - runs the operations on many tasks (queue/bulk.h) in slices.
+ * bulk_runner.h - runs the operations on many tasks (queue/bulk_ops.h) in slices.
  *
  * A slice is one transaction: some tasks are changed, as by an operation of a user on each, and the
  * operation's numbers and position are stored with them. So an operation goes on where it was after
@@ -7,10 +7,10 @@
  *
  *   U1  A slice writes for about SLICE_US. When others use the store it is shorter, and a pause as
  *       long follows. So others wait for at most one slice.
- *   U2  A task that can't be changed counts as failed, and the operation goes on. One that makes its
- *       transaction fail is found by halving the slice.
- *   U3  Only the leading node runs slices: each verifies in its transaction that the node leads, and
- *       that the operation still runs and is where the slice begins.
+ *   U2  A task that can't be changed counts as failed, and the operation goes on. One that makes
+ *       its transaction fail is found by halving the slice.
+ *   U3  Only the leading node runs slices: each verifies in its transaction that the node leads,
+ *       and that the operation still runs and is where the slice begins.
  *   U4  Tasks are found outside of the transaction, and compared with the filter again inside.
  *   U5  Operations that run at the same time take turns.
  *

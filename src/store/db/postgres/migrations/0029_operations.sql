@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS operation (
     counted    bigint NOT NULL, -- 1: all tasks of the filter are counted
     namespace  text NOT NULL,   -- of the filter; '*': all
     request    text NOT NULL,   -- JSON: the body of the request
-    position   text,            -- where counting, or then acting, goes on; null: from the beginning
+    position   text,            -- counting, or then acting, goes on there; null: from the start
     matched    bigint NOT NULL,
     done       bigint NOT NULL,
     failed     bigint NOT NULL,

@@ -7,7 +7,7 @@ CREATE TABLE operation (
     counted    INTEGER NOT NULL, -- 1: all tasks of the filter are counted
     namespace  TEXT NOT NULL,    -- of the filter; '*': all
     request    TEXT NOT NULL,    -- JSON: the body of the request
-    position   TEXT,             -- where counting, or then acting, goes on; null: from the beginning
+    position   TEXT,             -- counting, or then acting, goes on there; null: from the start
     matched    INTEGER NOT NULL,
     done       INTEGER NOT NULL,
     failed     INTEGER NOT NULL,

@@ -1,17 +1,17 @@
 /*
- * bulk.h - operations on many tasks as they are stored: table `operation`.
+ * bulk_ops.h - operations on many tasks as they are stored: table `operation`.
  *
  *     BULK --> counts --> acts --> completed
  *                '---------'-----> cancelled, failed
  *
- * bulk.c starts, cancels and lists them; upkeep/bulk_runner.c runs them.
+ * bulk_ops.c starts, cancels and lists them; upkeep/bulk_runner.c runs them.
  *
  *   B1  An operation concerns tasks that were created before it.
  *   B2  `position` is the task that was counted, or then acted on, last: a cursor of a list of the
  *       tasks, newest first. Acting on tasks doesn't change their places in it.
  */
-#ifndef FA_STORE_QUEUE_BULK_H
-#define FA_STORE_QUEUE_BULK_H
+#ifndef FA_STORE_QUEUE_BULK_OPS_H
+#define FA_STORE_QUEUE_BULK_OPS_H
 
 #include "model/bulk.h"
 #include "store/queue/ops.h"

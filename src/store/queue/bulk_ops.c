@@ -1,5 +1,5 @@
-/* bulk.c - see bulk.h. */
-#include "store/queue/bulk.h"
+/* bulk_ops.c - see bulk_ops.h. */
+#include "store/queue/bulk_ops.h"
 
 #include "json/json.h"
 #include "model/limits.h"
@@ -12,7 +12,8 @@
 #include <assert.h>
 
 #define COLUMNS 15
-#define FIRST_COST 9000  /* of counting in the transaction that starts the operation (list_inner.h) */
+#define FIRST_COST                                                                                 \
+    9000 /* of counting in the transaction that starts the operation (list_inner.h) */
 #define COUNT_MAX 100000 /* tasks that one part of a count finds at most */
 
 /* Rows --------------------------------------------------------------------------------------- */
@@ -130,10 +131,10 @@ enum faina_code fa_bulk_row_update(struct fa_unit *unit, const struct fa_bulk_ro
 {
     const struct fa_bulk *bulk = &row->bulk;
     struct fa_value v[] = {
-        fa_value_text(bulk->id),      fa_value_int(bulk->status),
-        fa_value_int(row->is_counted), fa_value_text(row->position),
-        fa_value_int(bulk->matched),  fa_value_int(bulk->done),
-        fa_value_int(bulk->failed),   fa_value_text(bulk->error),
+        fa_value_text(bulk->id),        fa_value_int(bulk->status),
+        fa_value_int(row->is_counted),  fa_value_text(row->position),
+        fa_value_int(bulk->matched),    fa_value_int(bulk->done),
+        fa_value_int(bulk->failed),     fa_value_text(bulk->error),
         fa_value_int(bulk->updated_us), fa_value_int_or_null(bulk->ended_us),
     };
 
@@ -235,10 +236,9 @@ static enum faina_code answer(struct fa_op *op, const struct fa_bulk_row *row)
 enum faina_code fa_do_bulk(struct fa_unit *unit, struct fa_op *op)
 {
     const struct fa_bulk_request *request = op->bulk.request;
-    struct fa_bulk_row row = {.bulk = {.kind = request->kind,
-                                       .created_us = unit->now_us,
-                                       .updated_us = unit->now_us},
-                              .request = request_json(request, op->arena)};
+    struct fa_bulk_row row = {
+        .bulk = {.kind = request->kind, .created_us = unit->now_us, .updated_us = unit->now_us},
+        .request = request_json(request, op->arena)};
     enum faina_code code;
 
     fa_id_format(fa_id_free(unit->ids, unit->now_us), row.bulk.id);
