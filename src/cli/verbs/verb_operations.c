@@ -31,9 +31,8 @@ int fa_bulk_flags(struct fa_cli *cli, struct fa_bulk_request *request)
 /* A server of an earlier version doesn't know the route. */
 bool fa_bulk_is_supported(struct fa_cli *cli)
 {
-    struct fa_op op = {.kind = FA_OP_BULK_LIST,
-                       .part = {.is_asked = true, .limit = 1},
-                       .arena = &cli->arena};
+    struct fa_op op = {
+        .kind = FA_OP_BULK_LIST, .part = {.is_asked = true, .limit = 1}, .arena = &cli->arena};
 
     fa_service_run(cli->service, &op, 1);
     return op.code != FAINA_NOT_SUPPORTED && op.code != FAINA_NOT_FOUND;
@@ -142,9 +141,9 @@ static int await(struct fa_cli *cli, const char *id, struct fa_progress *progres
         fa_progress_show(progress, out->done + out->failed);
         if (out->status != FA_BULK_RUNNING)
             break;
-        nanosleep(&(struct timespec){.tv_sec = pause_ms / 1000,
-                                     .tv_nsec = pause_ms % 1000 * 1000000},
-                  NULL);
+        nanosleep(
+            &(struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000},
+            NULL);
         pause_ms = pause_ms * 2 < POLL_LAST_MS ? pause_ms * 2 : POLL_LAST_MS;
     }
     if (code == FA_EXIT_OK && out->error)

@@ -12,8 +12,7 @@
 extern const struct fa_shape fa_reply_json, fa_reply_text, fa_reply_stream, fa_reply_backup;
 
 extern const struct fa_shape fa_reply_preview, fa_reply_batch, fa_reply_many, fa_reply_purge,
-    fa_reply_bulk,
-    fa_reply_lane, fa_reply_stats, fa_reply_info, fa_reply_health;
+    fa_reply_bulk, fa_reply_lane, fa_reply_stats, fa_reply_info, fa_reply_health;
 
 /* {items, nextCursor} */
 extern const struct fa_shape fa_reply_events, fa_reply_workers, fa_reply_resources, fa_reply_teams,

@@ -27,9 +27,9 @@ static void after_start(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    fa_response_header(req, "Location",
-                       fa_arena_printf(&req->arena, FA_API "/operations/%s",
-                                       req->posted.ops[0].bulk_answer->id));
+    fa_response_header(
+        req, "Location",
+        fa_arena_printf(&req->arena, FA_API "/operations/%s", req->posted.ops[0].bulk_answer->id));
     w = fa_response_begin(req, 202);
     fa_json_begin_object(w);
     fa_json_key(w, "operation");
