@@ -25,8 +25,7 @@
 #define F_WHERE     {"where", 0, "NAME=VALUE", "only tasks with this value: the name of " \
                      "a filter of the API, such as dueBefore or metadata.PATH; repeat", NULL, true}
 #define F_DRY_RUN   {"dry-run", 0, NULL, "with --all: only count the tasks"}
-#define F_REASON    {"reason", 0, "TEXT", "why, to be stored with the operation"}
-#define F_MANY      F_ALL, F_STATUS, F_TYPE, F_WHERE, F_DRY_RUN, F_REASON, F_YES
+#define F_MANY      F_ALL, F_STATUS, F_TYPE, F_WHERE, F_DRY_RUN, F_YES
 #define F_YES       {"yes", 'y', NULL, "don't ask for confirmation"}
 #define F_METADATA  {"metadata", 'm', "JSON", "metadata to store with the task; also @FILE", \
                      .takes = FA_TAKES_JSON}

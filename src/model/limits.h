@@ -41,7 +41,6 @@
 #define FA_LIST_LIMIT_MAX 1000
 #define FA_FIND_MAX 10          /* tasks that a part of an id finds */
 #define FA_FIND_NEWEST 100000   /* tasks among which the end of an id is searched for */
-#define FA_REASON_SIZE_MAX 1024 /* of an act on tasks */
 #define FA_LIST_METADATA_MAX 16 /* conditions on metadata in one filter */
 #define FA_REDACT_PATHS_MAX 100
 #define FA_REDACT_PATH_SIZE_MAX 255

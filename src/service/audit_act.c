@@ -1,6 +1,7 @@
 /* audit_act.c - see audit_act.h. */
 #include "service/audit_act.h"
 
+#include "model/bulk.h"
 #include "model/workflow.h"
 #include "service/access.h"
 
@@ -28,6 +29,18 @@ bool fa_audit_takes(const struct fa_op *op)
     return fa_access_is_managing(op->kind);
 }
 
+static const char *bulk_act(enum fa_bulk_kind kind)
+{
+    static const char *const acts[FA_BULK_KIND_COUNT] = {
+        [FA_BULK_CANCEL] = "cancel many",
+        [FA_BULK_RETRY] = "retry many",
+        [FA_BULK_DELETE] = "delete many",
+        [FA_BULK_UPDATE] = "update many",
+    };
+
+    return acts[kind];
+}
+
 const char *fa_audit_act(const struct fa_op *op)
 {
     switch ((int)op->kind) {
@@ -37,6 +50,8 @@ const char *fa_audit_act(const struct fa_op *op)
         return op->broker.is_on ? "broker on" : "broker off";
     case FA_OP_WORKFLOW_ENABLE:
         return op->workflow.enable ? "workflow enable" : "workflow disable";
+    case FA_OP_BULK:
+        return bulk_act(op->bulk.request->kind);
     case FA_OP_TOKEN_PUT:
         return "token create";
     case FA_OP_TOKEN_REMOVE:
@@ -77,6 +92,8 @@ static const char *target_of(const struct fa_op *op, struct fa_arena *arena)
         return op->team_answer ? op->team_answer->id : op->team->name;
     case FA_OP_TOKEN_PUT:
         return op->token->name;
+    case FA_OP_BULK:
+        return op->bulk_answer->id;
     case FA_OP_CRON_PUT:
         return name_in(op->cron->ns, op->cron->name, arena);
     case FA_OP_CRON_REMOVE:

@@ -570,6 +570,8 @@ static enum faina_code check_audit(const struct fa_audit_query *query, struct fa
     if (code == FAINA_OK)
         code = check_optional(query->target, FA_REASON_SIZE_MAX, "target", err);
     return code == FAINA_OK ? check_range(query->limit, FA_LIST_LIMIT_MAX, "limit", err) : code;
+}
+
 static bool changes_something(const struct faina_update *set)
 {
     return set->name || set->has_priority || set->has_run_at || set->max_attempts != 0 ||

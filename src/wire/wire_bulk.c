@@ -37,19 +37,26 @@ static enum faina_code read_filter(const struct fa_field *field, struct fa_json 
 
 static void put_set(struct fa_json_writer *w, const void *from)
 {
-    fa_shape_put(w, &fa_body_update, ((const struct fa_bulk_request *)from)->set);
+    const struct fa_update_body body = {.update = *((const struct fa_bulk_request *)from)->set};
+
+    fa_shape_put(w, &fa_body_update, &body);
 }
 
 static enum faina_code read_set(const struct fa_field *field, struct fa_json value,
                                 struct fa_arena *arena, void *out, struct faina_error *err)
 {
     struct fa_bulk_request *request = out;
-    struct faina_update *set = fa_arena_zero(arena, 1, sizeof(*set));
+    struct fa_update_body *body = fa_arena_zero(arena, 1, sizeof(*body));
+    enum faina_code code;
 
     if (value.type != FA_JSON_OBJECT)
         return fa_body_refuse(field, "an object, such as {\"priority\":10}", err);
-    request->set = set;
-    return fa_body_read_object(value, field->name, &fa_body_update, arena, set, err);
+    request->set = &body->update;
+    code = fa_body_read_object(value, field->name, &fa_body_update, arena, body, err);
+    if (code == FAINA_OK && body->reason)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "set.reason",
+                              "reason belongs beside set, not into it");
+    return code;
 }
 
 /* clang-format off */

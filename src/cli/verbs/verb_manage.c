@@ -261,10 +261,9 @@ static int act_page_by_page(struct fa_cli *cli, const struct action *action, uns
     int64_t count = 0;
     int code;
 
-    if (fa_flag_is_given(cli, "where") || fa_flag_is_given(cli, "dry-run") ||
-        fa_flag_is_given(cli, "reason"))
-        return fa_cli_usage(cli, "this engine has no operations on many tasks, so --where, "
-                                 "--dry-run and --reason can't be used");
+    if (fa_flag_is_given(cli, "where") || fa_flag_is_given(cli, "dry-run"))
+        return fa_cli_usage(cli, "this engine has no operations on many tasks, so --where and "
+                                 "--dry-run can't be used");
     code = fa_count_matches(cli, cli->ns, statuses, fa_flag(cli, "type"), &count);
     if (code == FA_EXIT_OK)
         code = fa_bulk_confirm(cli, action->verb, count);

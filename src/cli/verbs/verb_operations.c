@@ -24,7 +24,7 @@ int fa_bulk_flags(struct fa_cli *cli, struct fa_bulk_request *request)
     request->has_filter = request->all = true;
     request->query.ns = cli->ns;
     request->query.type = fa_flag(cli, "type");
-    request->reason = fa_flag(cli, "reason");
+    request->reason = cli->reason;
     return code == FA_EXIT_OK ? fa_flag_where(cli, &request->query) : code;
 }
 

@@ -65,13 +65,16 @@ void fa_handle_bulk(struct fa_request *req)
     const enum fa_bulk_kind *kind = req->route->data;
     struct bulk *bulk = fa_arena_zero(&req->arena, 1, sizeof(*bulk));
     struct fa_bulk_request *request = &bulk->request;
+    struct fa_op *op;
 
     if (!fa_request_read(req, fa_body_bulk[*kind], request))
         return;
     request->kind = *kind;
     request->query.ns = fa_request_namespace(req, request->query.ns);
     req->data = bulk;
-    fa_request_op(req, request->dry_run ? FA_OP_BULK_COUNT : FA_OP_BULK)->bulk.request = request;
+    op = fa_request_op(req, request->dry_run ? FA_OP_BULK_COUNT : FA_OP_BULK);
+    op->bulk.request = request;
+    op->by.reason = request->reason;
     fa_request_run(req, request->dry_run ? after_count : after_start);
 }
 

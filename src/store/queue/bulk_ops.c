@@ -243,8 +243,7 @@ enum faina_code fa_do_bulk(struct fa_unit *unit, struct fa_op *op)
 
     fa_id_format(fa_id_free(unit->ids, unit->now_us), row.bulk.id);
     row.bulk.ns = fa_arena_strdup(op->arena, request->query.ns ? request->query.ns : "default");
-    if (op->grant != NULL && op->grant->token_name != NULL)
-        row.bulk.created_by = fa_arena_strdup(op->arena, op->grant->token_name);
+    row.bulk.created_by = op->who;
     show_request(&row, op->arena);
     code = count_first(unit, request, &row, &op->error);
     if (code == FAINA_OK)

@@ -38,7 +38,6 @@ fa_do_fn fa_do_token_put, fa_do_token_remove;
 fa_do_fn fa_do_emit, fa_do_workflow_put, fa_do_workflow_enable, fa_do_workflow_remove;
 fa_do_fn fa_do_cron_put, fa_do_cron_remove, fa_do_cron_run;
 fa_do_fn fa_do_broker_set, fa_do_settings_set, fa_do_audit_add;
-fa_do_fn fa_do_broker_set, fa_do_settings_set;
 fa_do_fn fa_do_bulk, fa_do_bulk_cancel;
 
 /* Makes delayed tasks ready, takes back tasks whose lease has expired, ends those that timed out

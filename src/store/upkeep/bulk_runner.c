@@ -80,7 +80,7 @@ static bool is_same(const char *a, const char *b)
 static struct fa_op make_op(const struct fa_bulk_request *request, const char *id,
                             struct fa_arena *arena)
 {
-    struct fa_op op = {.id = id, .arena = arena};
+    struct fa_op op = {.id = id, .is_unaudited = true, .arena = arena};
 
     switch (request->kind) {
     case FA_BULK_CANCEL:

@@ -39,5 +39,5 @@ END $$;
 SELECT revoke_public();
 
 INSERT INTO schema_migrations (id, description, executed_at)
-VALUES ('0029_operations', 'Operations on many tasks, which run in slices.', now())
+VALUES ('0030_operations', 'Operations on many tasks, which run in slices.', now())
 ON CONFLICT (id) DO NOTHING;
