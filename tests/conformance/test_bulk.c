@@ -147,7 +147,7 @@ static void test_bulk__many_tasks(struct fa_t *t)
     CHECK_STR(bulk->ns, "default");
     CHECK_TRUE(strlen(bulk->filter) <= sizeof(filter));
     CHECK_TRUE(bulk->created_us > 0 && bulk->updated_us >= bulk->created_us);
-    CHECK_TRUE(bulk->created_by == NULL && bulk->error == NULL && bulk->set == NULL);
+    CHECK_TRUE(bulk->error == NULL && bulk->set == NULL);
 }
 
 /* Two operations on the same tasks; each counts what it has done. */
