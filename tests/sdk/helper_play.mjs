@@ -57,6 +57,7 @@ class Play {
             subtasks: async () => (context.phase === "resume"
                 ? (await context.subtasks()).map((task) => task.output) : new Subtasks(what.tasks)),
             size: () => "x".repeat(what.bytes),
+            trace: () => context.task.traceparent ?? "",
             background: () => new Background("elsewhere", "1h"),
         };
         return actions[what.do]();

@@ -85,6 +85,9 @@ class Play:
     def do_size(self, what, _value, _context):
         return "x" * what["bytes"]
 
+    def do_trace(self, _what, _value, context):
+        return context.raw.get("traceparent", "")
+
     def do_background(self, _what, _value, _context):
         return faina.Background("elsewhere", "1h")
 

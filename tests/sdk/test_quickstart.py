@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The programs of docs/quickstart.md run as they are written, and the manual is built without a warning."""
+"""The programs of docs/quickstart.md and of the libraries' READMEs run as they are written, and the manual is built
+without a warning."""
 import json
 import os
 import re
@@ -24,6 +25,34 @@ def blocks():
         parts = re.split(r"^### (.*)\n", file.read(), flags=re.M)[1:]
     return {name: re.search(r"```\w+\n(.*?)```", body, re.S)[1]
             for name, body in zip(parts[::2], parts[1::2])}
+
+
+def readme_block(folder):
+    """The program in the README of a library."""
+    with open(f"{ROOT}/sdk/{folder}/README.md", encoding="utf-8") as file:
+        return re.search(r"```\w+\n(.*?)```", file.read(), re.S)[1]
+
+
+# The README for Go has what is inside of main.
+GO_MAIN = """package main
+
+import (
+	"context"
+	"log"
+
+	"faina.example/faina"
+)
+
+type Mail struct{ To string }
+
+func main() {
+	ctx := context.Background()
+	%s
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+"""
 
 
 def write(path, text, mode=0o644):
@@ -129,6 +158,9 @@ def main():
     equal("languages", sorted(code), sorted(WAYS))
     for name in WAYS:
         run_quickstart(name, code[name])
+    run_quickstart("Python", readme_block("python"))
+    run_quickstart("TypeScript", readme_block("typescript"))
+    run_quickstart("Go", GO_MAIN % readme_block("go"))
     if shutil.which("mkdocs"):
         done = subprocess.run([f"{ROOT}/tools/build-docs"], check=False, capture_output=True, text=True)
         equal("the manual", (done.returncode, done.stderr), (0, ""))

@@ -141,6 +141,8 @@ func (p *play) handle(ctx context.Context, what object, input json.RawMessage, n
 		return faina.Subtasks(tasks...), nil
 	case "size":
 		return strings.Repeat("x", int(number(what["bytes"], 0))), nil
+	case "trace":
+		return attempt.Task.Traceparent, nil
 	case "background":
 		return faina.Background("elsewhere", time.Hour), nil
 	}
