@@ -242,6 +242,7 @@ struct faina_submit {
     const char *key_scope;
     enum faina_on_duplicate on_duplicate; /* with a key or dedupe_input only */
     const char *traceparent; /* W3C Trace Context of the submitter, stored in the metadata */
+    bool has_priority; /* a priority of 0 is the task's own: that of its type doesn't apply */
 };
 
 /* The caller of an operation on a task, and the state it expects. All zero: not a worker, in any
@@ -695,6 +696,47 @@ FAINA_API enum faina_code faina_resource_list(struct faina *engine, const char *
 /* Removes a limit. Tasks that name the resource then run without one. */
 FAINA_API enum faina_code faina_resource_remove(struct faina *engine, const char *name,
                                                 struct faina_error *err);
+
+/* The policies of a type: they apply to each task of the type whose submit leaves them open.
+ * Priority, resources and start_by apply when a task is submitted, the others when they are needed,
+ * so to tasks that were submitted before, too. All zero: not set. */
+struct faina_type_policy {
+    const char *ns;   /* NULL: "default" */
+    const char *type; /* compared without regard to the case of letters */
+    int max_attempts; /* FAINA_UNLIMITED: no limit */
+    struct faina_retry_policy retry;
+    int64_t timeout_ms;  /* the longest run of one attempt */
+    int64_t start_by_ms; /* since the submit */
+    bool has_priority;
+    int priority;
+    const char *const *resources; /* NULL: not set */
+    size_t resource_count;
+    /* A task that no live worker could handle for so long ends as failed, with the kind
+     * "no_handler". */
+    int64_t unhandled_after_ms;
+    const char *input_schema; /* JSON Schema: a submit whose input isn't as it says is refused */
+    int64_t updated_us, version; /* set by the engine */
+};
+
+struct faina_type_policies {
+    size_t count;
+    struct faina_type_policy *items;
+};
+
+/* Stores the policies of a type; those that are not set are removed. `version`: that of the present
+ * ones, or 0 (any). */
+FAINA_API enum faina_code faina_type_set(struct faina *engine,
+                                         const struct faina_type_policy *policy, int64_t version,
+                                         struct faina_error *err);
+
+/* The policies of one type, or of all types (NULL) of a namespace ("*": of all of them). */
+FAINA_API enum faina_code faina_type_list(struct faina *engine, const char *ns, const char *type,
+                                          struct faina_type_policies **out,
+                                          struct faina_error *err);
+
+/* Removes the policies of a type; the defaults apply again. */
+FAINA_API enum faina_code faina_type_remove(struct faina *engine, const char *ns, const char *type,
+                                            struct faina_error *err);
 
 struct faina_team {
     char id[FAINA_ID_SIZE]; /* any UUID; "" when creating: a new one */

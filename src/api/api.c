@@ -628,6 +628,36 @@ enum faina_code faina_resource_remove(struct faina *engine, const char *name,
     return run(engine, &op, NULL, 0, err);
 }
 
+enum faina_code faina_type_set(struct faina *engine, const struct faina_type_policy *policy,
+                               int64_t version, struct faina_error *err)
+{
+    struct fa_op op = {.kind = FA_OP_TYPE_PUT, .type_policy = policy, .by = {.version = version}};
+
+    if (!policy)
+        return missing("policy", err);
+    return run(engine, &op, NULL, 0, err);
+}
+
+enum faina_code faina_type_list(struct faina *engine, const char *ns, const char *type,
+                                struct faina_type_policies **out, struct faina_error *err)
+{
+    struct fa_op op = {.kind = FA_OP_TYPE_LIST};
+
+    op.name.ns = ns;
+    op.name.type = type;
+    return run(engine, &op, out, sizeof(**out), err);
+}
+
+enum faina_code faina_type_remove(struct faina *engine, const char *ns, const char *type,
+                                  struct faina_error *err)
+{
+    struct fa_op op = {.kind = FA_OP_TYPE_REMOVE};
+
+    op.name.ns = ns;
+    op.name.type = type;
+    return run(engine, &op, NULL, 0, err);
+}
+
 enum faina_code faina_emit(struct faina *engine, const struct faina_emit *event,
                            struct faina_emitted **out, struct faina_error *err)
 {

@@ -137,6 +137,9 @@ int fa_verb_redact_rm(struct fa_cli *cli);
 int fa_verb_resource_ls(struct fa_cli *cli);
 int fa_verb_resource_set(struct fa_cli *cli);
 int fa_verb_resource_rm(struct fa_cli *cli);
+int fa_verb_type_ls(struct fa_cli *cli); /* verb_type.c */
+int fa_verb_type_set(struct fa_cli *cli);
+int fa_verb_type_rm(struct fa_cli *cli);
 int fa_verb_team_ls(struct fa_cli *cli);
 int fa_verb_team_get(struct fa_cli *cli);
 int fa_verb_team_create(struct fa_cli *cli);

@@ -13,6 +13,7 @@
 #include "model/limits.h"
 #include "client/encode.h"
 #include "wire/schedule_body.h"
+#include "wire/type_body.h"
 #include "service/token.h"
 #include "wire/wire.h"
 #include "wire/wire_bulk.h"
@@ -202,6 +203,7 @@ struct list {
 };
 
 static_assert(offsetof(struct faina_resources, items) == offsetof(struct list, items) &&
+                  offsetof(struct faina_type_policies, items) == offsetof(struct list, items) &&
                   offsetof(struct faina_teams, items) == offsetof(struct list, items) &&
                   offsetof(struct faina_workers, items) == offsetof(struct list, items) &&
                   offsetof(struct fa_cron_jobs, items) == offsetof(struct list, items) &&
@@ -215,6 +217,7 @@ static_assert(offsetof(struct faina_resources, items) == offsetof(struct list, i
 /* The lists of fa_op.part: the size of an item; 0: it is none of them. */
 static const size_t item_sizes[FA_OP_COUNT] = {
     [FA_OP_RESOURCE_LIST] = sizeof(struct faina_resource),
+    [FA_OP_TYPE_LIST] = sizeof(struct faina_type_policy),
     [FA_OP_TEAM_LIST] = sizeof(struct faina_team),
     [FA_OP_WORKER_LIST] = sizeof(struct faina_worker),
     [FA_OP_TOKEN_LIST] = sizeof(struct fa_token),
@@ -248,6 +251,22 @@ static enum faina_code read_resources(struct fa_op *op, struct fa_json json,
 {
     return read_list(op, json, op->resource.name != NULL, &fa_shape_resources, &fa_shape_resource,
                      sizeof(struct faina_resource), err);
+}
+
+/* The first version is a new one. */
+static enum faina_code read_type(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    enum faina_code code =
+        read_struct(op, json, &fa_shape_type, sizeof(struct faina_type_policy), err);
+
+    op->existing = code == FAINA_OK && op->type_answer->version > 1;
+    return code;
+}
+
+static enum faina_code read_types(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    return read_list(op, json, op->name.type != NULL, &fa_shape_types, &fa_shape_type,
+                     sizeof(struct faina_type_policy), err);
 }
 
 static enum faina_code read_teams(struct fa_op *op, struct fa_json json, struct faina_error *err)
@@ -421,6 +440,9 @@ static const struct {
     [FA_OP_RESUME] = {.read = read_nothing},
     [FA_OP_RESOURCE_SET] = {.read = read_nothing},
     [FA_OP_RESOURCE_REMOVE] = {.read = read_nothing},
+    [FA_OP_TYPE_PUT] = {.read = read_type},
+    [FA_OP_TYPE_REMOVE] = {.read = read_nothing},
+    [FA_OP_TYPE_LIST] = {.read = read_types},
     [FA_OP_TEAM_PUT] = {.shape = &fa_shape_team, .size = sizeof(struct faina_team)},
     [FA_OP_TEAM_REMOVE] = {.read = read_nothing},
     [FA_OP_WORKER_PUT] = {.read = read_beat},

@@ -17,6 +17,7 @@
 #include "wire/body.h"
 #include "wire/filter.h"
 #include "wire/schedule_body.h"
+#include "wire/type_body.h"
 #include "wire/wire.h"
 #include "wire/wire_bulk.h"
 
@@ -213,6 +214,11 @@ static void query_stats(const struct fa_op *op, struct fa_call *call)
 static void query_cron(const struct fa_op *op, struct fa_call *call)
 {
     add_param(call, "namespace", op->name.ns);
+}
+
+static void body_type(const struct fa_op *op, struct fa_json_writer *w)
+{
+    fa_shape_put(w, &fa_body_type, op->type_policy);
 }
 
 static void query_workflow(const struct fa_op *op, struct fa_call *call)
@@ -573,6 +579,9 @@ static const struct request_format request_formats[FA_OP_COUNT] = {
     [FA_OP_RESUME] = {"POST", "/lanes:resume", NULL, NULL, body_lane, always},
     [FA_OP_RESOURCE_SET] = {"PUT", "/resources/{}", NULL, NULL, body_limit, always},
     [FA_OP_RESOURCE_REMOVE] = {"DELETE", "/resources/{}", NULL, NULL, NULL, never},
+    [FA_OP_TYPE_PUT] = {"PUT", "/types/{}", NULL, NULL, body_type, always},
+    [FA_OP_TYPE_REMOVE] = {"DELETE", "/types/{}", NULL, query_cron, NULL, never},
+    [FA_OP_TYPE_LIST] = READ("/types/{}", "/types", query_cron),
     [FA_OP_TEAM_PUT] = {"PUT", "/teams/{}", "/teams", NULL, body_team, with_id},
     [FA_OP_TEAM_REMOVE] = {"DELETE", "/teams/{}", NULL, NULL, NULL, never},
     [FA_OP_WORKER_PUT] = {"PUT", "/workers/{}", NULL, NULL, body_worker, always},
@@ -628,6 +637,11 @@ static const char *part_of(const struct fa_op *op)
     case FA_OP_RESOURCE_REMOVE:
     case FA_OP_RESOURCE_LIST:
         return op->resource.name;
+    case FA_OP_TYPE_PUT:
+        return op->type_policy->type;
+    case FA_OP_TYPE_REMOVE:
+    case FA_OP_TYPE_LIST:
+        return op->name.type;
     case FA_OP_TEAM_PUT:
         return op->team->id[0] ? op->team->id : NULL;
     case FA_OP_WORKER_PUT:

@@ -17,6 +17,9 @@ enum faina_code fa_kv_refuse_op(struct fa_op *op)
     static const char *const features[FA_OP_COUNT] = {
         [FA_OP_BLOCK] = "subtasks",
         [FA_OP_CHILDREN] = "subtasks",
+        [FA_OP_TYPE_PUT] = "policies of types",
+        [FA_OP_TYPE_REMOVE] = "policies of types",
+        [FA_OP_TYPE_LIST] = "policies of types",
         [FA_OP_TEAM_PUT] = "teams",
         [FA_OP_TEAM_REMOVE] = "teams",
         [FA_OP_TEAM_LIST] = "teams",

@@ -10,6 +10,7 @@
 #include "json/json.h"
 #include "base/utf8.h"
 #include "model/id.h"
+#include "model/input_schema.h"
 #include "model/limits.h"
 #include "model/submit_fields.h"
 #include "model/task_filter.h"
@@ -501,6 +502,38 @@ enum faina_code fa_check_update(const struct faina_update *update, struct faina_
     when(&c, update->start_by_ms, update->start_by_us, "startBy");
     if (update->metadata)
         object(&c, update->metadata, FA_METADATA_SIZE_MAX, "metadata");
+    return c.result;
+}
+
+/* Compiles the schema only to find its mistakes. */
+static void input_schema(struct checker *c, const char *text)
+{
+    struct fa_arena scratch = {0};
+    const struct fa_input_schema *schema;
+
+    json(c, text, FA_SCHEMA_SIZE_MAX, "inputSchema");
+    if (c->result == FAINA_OK && text)
+        c->result = fa_input_schema_compile(fa_str(text), &scratch, &schema, c->err);
+    fa_arena_finish(&scratch);
+}
+
+enum faina_code fa_check_type_policy(const struct faina_type_policy *policy,
+                                     struct faina_error *err)
+{
+    struct checker c = {.refusal = FAINA_INVALID_REQUEST, .err = err};
+
+    namespace_if_set(&c, policy->ns);
+    name(&c, policy->type, FA_TYPE_SIZE_MAX, "type");
+    attempts(&c, policy->max_attempts, "maxAttempts");
+    retry_policy(&c, &policy->retry);
+    duration(&c, policy->timeout_ms, FA_DURATION_MS_MAX, "timeout");
+    duration(&c, policy->start_by_ms, FA_DURATION_MS_MAX, "startBy");
+    if (policy->has_priority)
+        range(&c, policy->priority, FA_PRIORITY_MIN, FA_PRIORITY_MAX, "priority");
+    names(&c, policy->resources, policy->resource_count, FA_RESOURCES_MAX,
+          FA_RESOURCE_NAME_SIZE_MAX, "resources");
+    duration(&c, policy->unhandled_after_ms, FA_DURATION_MS_MAX, "unhandledAfter");
+    input_schema(&c, policy->input_schema);
     return c.result;
 }
 

@@ -33,6 +33,8 @@ FA_MUST_CHECK enum faina_code fa_check_claim(const struct faina_claim *claim,
                                              struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_check_report(const struct faina_report *report,
                                               struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_check_type_policy(const struct faina_type_policy *policy,
+                                                   struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_check_update(const struct faina_update *update,
                                               struct faina_error *err);
 /* Not negative, and at most FA_DURATION_MS_MAX. */

@@ -55,6 +55,8 @@ struct fa_workflow;
     X(RESUME, "resume", true)                                                                      \
     X(RESOURCE_SET, "resource set", true)                                                          \
     X(RESOURCE_REMOVE, "resource remove", true)                                                    \
+    X(TYPE_PUT, "type put", true)                                                                  \
+    X(TYPE_REMOVE, "type remove", true)                                                            \
     X(TEAM_PUT, "team put", true)                                                                  \
     X(TEAM_REMOVE, "team remove", true)                                                            \
     X(WORKER_PUT, "worker put", true)                                                              \
@@ -85,6 +87,7 @@ struct fa_workflow;
     X(LOG, "read log", false)                                                                      \
     X(FOLLOW, "follow", false)                                                                     \
     X(RESOURCE_LIST, "resource list", false)                                                       \
+    X(TYPE_LIST, "type list", false)                                                               \
     X(TEAM_LIST, "team list", false)                                                               \
     X(WORKER_LIST, "worker list", false)                                                           \
     X(TOKEN_LIST, "token list", false)                                                             \
@@ -448,7 +451,8 @@ struct fa_op {
         struct {
             const char *ns, *type, *key;
         } name; /* PAUSE, RESUME, GET_BY_KEY, STATS (ns; type NULL: all), TEAM_LIST (ns), CRON_* but
-                   PUT (ns) */
+                   PUT (ns), TYPE_REMOVE, TYPE_LIST (ns "*": all; type NULL: all) */
+        const struct faina_type_policy *type_policy; /* TYPE_PUT */
         struct {
             const char *name; /* RESOURCE_LIST: NULL for all */
             int64_t max_concurrency;
@@ -509,7 +513,7 @@ struct fa_op {
             bool ends;  /* CHILDREN: id, name, type, status, output and error are enough */
         } page;         /* CHILDREN, EVENTS (limit), FOLLOW (cursor NULL: gives the place of now) */
     };
-    /* RESOURCE_LIST, TEAM_LIST, WORKER_LIST, TOKEN_LIST, CRON_LIST, WORKFLOW_LIST,
+    /* RESOURCE_LIST, TYPE_LIST, TEAM_LIST, WORKER_LIST, TOKEN_LIST, CRON_LIST, WORKFLOW_LIST,
      * NAMESPACE_LIST, BULK_LIST, EVENTS (there, the limit is that of `page`): see next_cursor. */
     struct fa_part part;
 
@@ -531,6 +535,8 @@ struct fa_op {
         struct fa_graph *graph_answer;
         struct fa_attempt_log *log_answer;
         struct faina_resources *resources;
+        struct faina_type_policy *type_answer; /* TYPE_PUT */
+        struct faina_type_policies *types;
         struct faina_team *team_answer; /* TEAM_PUT */
         struct faina_teams *teams;
         struct faina_stats *stats;

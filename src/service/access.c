@@ -62,6 +62,8 @@ enum where {
     X(RESUME, OPERATE, 0, NAMED, READ)                                                             \
     X(RESOURCE_SET, ADMIN, 0, ALL, READ)                                                           \
     X(RESOURCE_REMOVE, ADMIN, 0, ALL, READ)                                                        \
+    X(TYPE_PUT, ADMIN, 0, NAMED, READ)                                                             \
+    X(TYPE_REMOVE, ADMIN, 0, NAMED, READ)                                                          \
     X(TEAM_PUT, ADMIN, 0, NAMED, READ)                                                             \
     X(TEAM_REMOVE, ADMIN, 0, OF_TEAM, READ)                                                        \
     X(WORKER_PUT, WORK, 0, OF_WORKER, READ | WORK)                                                 \
@@ -87,6 +89,7 @@ enum where {
     X(LOG, READ, 0, OF_TASK, READ)                                                                 \
     X(FOLLOW, VIEW, 0, NOWHERE, READ)                                                              \
     X(RESOURCE_LIST, VIEW, 0, NOWHERE, READ)                                                       \
+    X(TYPE_LIST, VIEW, 0, NAMED, READ)                                                             \
     X(TEAM_LIST, VIEW, 0, NAMED, READ)                                                             \
     X(WORKER_LIST, VIEW, 0, OF_WORKER, READ)                                                       \
     X(TOKEN_LIST, ADMIN, 0, ALL, READ)                                                             \
@@ -198,6 +201,8 @@ static const char *place_of(const struct fa_op *op)
         return or_default(op->submit->ns);
     case FA_OP_PURGE:
         return op->purge->ns ? op->purge->ns : "*";
+    case FA_OP_TYPE_PUT:
+        return or_default(op->type_policy->ns);
     case FA_OP_TEAM_PUT:
         return or_default(op->team->ns);
     case FA_OP_EMIT:
@@ -226,6 +231,8 @@ static const char *place_of(const struct fa_op *op)
     case FA_OP_PAUSE:
     case FA_OP_RESUME:
     case FA_OP_GET_BY_KEY:
+    case FA_OP_TYPE_REMOVE:
+    case FA_OP_TYPE_LIST:
     case FA_OP_TEAM_LIST:
     case FA_OP_CRON_REMOVE:
     case FA_OP_CRON_RUN:

@@ -671,6 +671,22 @@ static enum faina_code check_queue(const struct fa_op *op, struct faina_error *e
     return code;
 }
 
+static enum faina_code check_type_put(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_by(&op->by, false, err);
+
+    return code == FAINA_OK ? fa_check_type_policy(op->type_policy, err) : code;
+}
+
+static enum faina_code check_type_name(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_optional(op->name.ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+
+    if (code == FAINA_OK && (op->kind == FA_OP_TYPE_REMOVE || op->name.type != NULL))
+        code = fa_check_name(op->name.type, FA_TYPE_SIZE_MAX, "type", FAINA_INVALID_REQUEST, err);
+    return code == FAINA_OK ? check_by(&op->by, false, err) : code;
+}
+
 enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *default_ns,
                             struct faina_error *err)
 {
@@ -732,6 +748,11 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *defa
                              FAINA_INVALID_REQUEST, err);
     case FA_OP_RESOURCE_LIST:
         return check_optional(op->resource.name, FA_RESOURCE_NAME_SIZE_MAX, "name", err);
+    case FA_OP_TYPE_PUT:
+        return check_type_put(op, err);
+    case FA_OP_TYPE_REMOVE:
+    case FA_OP_TYPE_LIST:
+        return check_type_name(op, err);
     case FA_OP_TEAM_PUT:
         return check_team(op->team, err);
     case FA_OP_TEAM_REMOVE:

@@ -63,6 +63,8 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_RESUME] = fa_do_resume,
     [FA_OP_RESOURCE_SET] = fa_do_resource_set,
     [FA_OP_RESOURCE_REMOVE] = fa_do_resource_remove,
+    [FA_OP_TYPE_PUT] = fa_do_type_put,
+    [FA_OP_TYPE_REMOVE] = fa_do_type_remove,
     [FA_OP_TEAM_PUT] = fa_do_team_put,
     [FA_OP_TEAM_REMOVE] = fa_do_team_remove,
     [FA_OP_WORKER_PUT] = fa_do_worker_put,
@@ -370,10 +372,16 @@ static void on_chores_due(void *ctx, int64_t at_us)
     fa_engine_set_next(ctx, at_us);
 }
 
+static void on_policies_changed(void *ctx)
+{
+    fa_policies_invalidate(((struct fa_engine *)ctx)->policies);
+}
+
 static void on_lost_notifications(void *ctx)
 {
     struct fa_engine *engine = ctx;
 
+    fa_policies_invalidate(engine->policies);
     fa_engine_note_arrival(engine, 0);
     fa_waiting_claims_notify(engine->waiting_claims, FA_TYPES_ALL);
     fa_waiters_notify_ready(engine->waiters, FA_TYPES_ALL);
@@ -559,6 +567,7 @@ static void engine_close(struct fa_service *service)
         fa_writer_close(&engine->writers[i]);
     fa_waiters_destroy(engine->waiters);
     fa_waiting_claims_destroy(engine->waiting_claims);
+    fa_policies_destroy(engine->policies);
     fa_aside_destroy(engine->aside);
     fa_upkeep_destroy(engine->upkeep);
     fa_history_log_destroy(engine->history);
@@ -630,6 +639,7 @@ static enum faina_code join_fleet(struct fa_engine *engine, struct faina_error *
                                      .ready = on_tasks_ready,
                                      .ended = on_tasks_ended,
                                      .due = on_chores_due,
+                                     .policies = on_policies_changed,
                                      .all = on_lost_notifications};
 
     if (engine->store->ops->join == NULL)
@@ -693,6 +703,7 @@ enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
     fa_flow_shared_init(&engine->shared_flows);
     engine->aside = fa_aside_create(store_aside, engine);
     engine->upkeep = fa_upkeep_create();
+    engine->policies = store->policies = fa_policies_create(engine->aside);
     engine->history = store->history = fa_history_log_create();
     engine->bulk_runner = fa_bulk_runner_create(engine);
     pthread_mutex_init(&engine->timer_mutex, NULL);

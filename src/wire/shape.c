@@ -80,8 +80,10 @@ static bool is_set(const struct fa_shape *shape, const struct fa_field *field, c
 {
     const void *place = from + field->offset;
 
-    if (field->flags & FA_FIELD_HAS)
-        return *(const bool *)(const void *)(from + field->count);
+    if (field->flags & FA_FIELD_HAS && *(const bool *)(const void *)(from + field->count))
+        return true;
+    if (field->flags & FA_FIELD_HAS && field->type != FA_FIELD_INT)
+        return false; /* an INT that isn't 0 is set, too */
     switch (field->type) {
     case FA_FIELD_ID:
         return *(const char *)place != '\0';

@@ -203,6 +203,8 @@ enum faina_code store_run(struct store *store, const struct fa_op *op)
         [FA_OP_RESUME] = fa_do_resume,
         [FA_OP_RESOURCE_SET] = fa_do_resource_set,
         [FA_OP_RESOURCE_REMOVE] = fa_do_resource_remove,
+        [FA_OP_TYPE_PUT] = fa_do_type_put,
+        [FA_OP_TYPE_REMOVE] = fa_do_type_remove,
         [FA_OP_TEAM_PUT] = fa_do_team_put,
         [FA_OP_TEAM_REMOVE] = fa_do_team_remove,
         [FA_OP_CRON_PUT] = fa_do_cron_put,

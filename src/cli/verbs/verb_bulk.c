@@ -132,8 +132,10 @@ static void apply_defaults(const struct bulk *bulk, struct faina_submit *submit)
         submit->name = defaults->name;
     if (!submit->type)
         submit->type = bulk->type;
-    if (submit->priority == 0)
+    if (submit->priority == 0 && !submit->has_priority) {
         submit->priority = defaults->priority;
+        submit->has_priority = defaults->has_priority;
+    }
     if (submit->max_attempts == 0)
         submit->max_attempts = defaults->max_attempts;
     if (submit->retry.base_ms == 0 && submit->retry.factor == 0 && submit->retry.max_ms == 0)

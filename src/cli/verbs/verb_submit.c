@@ -76,6 +76,7 @@ static int read_flags(struct fa_cli *cli, struct faina_submit *submit)
         return fa_cli_usage(cli, "give --key or --dedupe, not both");
     submit->ns = cli->ns;
     submit->priority = (int)priority;
+    submit->has_priority = fa_flag(cli, "priority") != NULL;
     submit->name = fa_flag(cli, "name");
     submit->idempotency_key = fa_flag(cli, "key");
     submit->dedupe_input = fa_flag_is_given(cli, "dedupe");

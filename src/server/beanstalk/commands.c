@@ -101,6 +101,7 @@ static void put(struct fa_beanstalk_session *session)
     struct fa_beanstalk_tube *tube = session->used;
 
     call->submit = (struct faina_submit){
+        .has_priority = true,
         .ns = session->listener->ns,
         .type = fa_arena_strdup(&call->arena, tube->type),
         .priority = fa_beanstalk_priority(command->pri),

@@ -3,6 +3,7 @@
 
 #include "service/token.h"
 #include "wire/schedule_body.h"
+#include "wire/type_body.h"
 #include "wire/wire.h"
 #include "wire/wire_bulk.h"
 #include "wire/wire_workflow.h"
@@ -242,6 +243,7 @@ PAGE(events, "EventList", fa_shape_event);
 PAGE(workers, "WorkerList", fa_shape_worker);
 PAGE(resources, "ResourceList", fa_shape_resource);
 PAGE(teams, "TeamList", fa_shape_team);
+PAGE(types, "TypeList", fa_shape_type);
 PAGE(crons, "CronList", fa_shape_cron);
 PAGE(bulks, "OperationList", fa_shape_bulk);
 PAGE(lanes, "LaneList", lane_shape);

@@ -16,8 +16,8 @@ extern const struct fa_shape fa_reply_preview, fa_reply_batch, fa_reply_many, fa
 
 /* {items, nextCursor} */
 extern const struct fa_shape fa_reply_events, fa_reply_workers, fa_reply_resources, fa_reply_teams,
-    fa_reply_bulks, fa_reply_crons, fa_reply_lanes, fa_reply_workflows, fa_reply_tokens,
-    fa_reply_namespaces;
+    fa_reply_types, fa_reply_bulks, fa_reply_crons, fa_reply_lanes, fa_reply_workflows,
+    fa_reply_tokens, fa_reply_namespaces;
 
 extern const struct fa_shape fa_reply_session, fa_reply_times, fa_reply_why, fa_reply_backtest;
 

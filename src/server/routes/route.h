@@ -61,6 +61,7 @@ extern const struct fa_act_kind fa_act_claim, fa_act_start, fa_act_complete, fa_
 /* ---- route_admin.c ---- */
 fa_handler fa_handle_broker, fa_handle_broker_put;
 fa_handler fa_handle_settings, fa_handle_settings_put;
+fa_handler fa_handle_types, fa_handle_type, fa_handle_type_put, fa_handle_type_delete;
 fa_handler fa_handle_resources, fa_handle_resource, fa_handle_resource_put,
     fa_handle_resource_delete, fa_handle_teams, fa_handle_team, fa_handle_team_post,
     fa_handle_team_put, fa_handle_team_delete, fa_handle_stats, fa_handle_lanes,

@@ -10,6 +10,7 @@
 #include "service/token.h"
 #include "wire/body.h"
 #include "wire/schedule_body.h"
+#include "wire/type_body.h"
 #include "wire/wire.h"
 #include "wire/wire_bulk.h"
 #include "wire/wire_reports.h"
@@ -322,6 +323,29 @@ const struct fa_route fa_routes[] = {
      fa_handle_resource_delete, FA_ROUTE_AUDIT, NULL,
      NULL, NULL, NULL, 204, "Remove the limit of a resource", NULL,
      "curl -X DELETE $URL" FA_API "/resources/gpu"},
+
+    {"GET", FA_API "/types", FA_OP_TYPE_LIST,
+     fa_handle_types, 0, NULL, "namespace limit cursor", NULL, &fa_reply_types, 200,
+     "List the policies of types", "Of a namespace; `namespace=*` lists all.",
+     "curl $URL" FA_API "/types"},
+    {"PUT", FA_API "/types/{type}", FA_OP_TYPE_PUT,
+     fa_handle_type_put, FA_ROUTE_AUDIT, NULL, "namespace", &fa_body_type, &fa_shape_type, 200,
+     "Set the policies of a type",
+     "They apply to tasks whose submit leaves them open: the task's own value comes first, then "
+     "that of its type, then that of the handler's TYPE.json, then the default. Priority, "
+     "`resources` and `startBy` apply when a task is submitted, the others when they are needed. "
+     "Policies that are not given are removed. Types are compared without regard to the case of "
+     "letters.",
+     "curl -X PUT $URL" FA_API "/types/mail.send" JSON
+     "'{\"maxAttempts\":10,\"retry\":{\"base\":\"30s\",\"factor\":2},\"timeout\":\"1m\"}'"},
+    {"GET", FA_API "/types/{type}", FA_OP_TYPE_LIST,
+     fa_handle_type, 0, NULL, "namespace", NULL, &fa_shape_type, 200,
+     "Read the policies of a type", "404 if none are set.",
+     "curl $URL" FA_API "/types/mail.send"},
+    {"DELETE", FA_API "/types/{type}", FA_OP_TYPE_REMOVE,
+     fa_handle_type_delete, FA_ROUTE_AUDIT, NULL, "namespace", NULL, NULL, 204,
+     "Remove the policies of a type", "The defaults apply again.",
+     "curl -X DELETE $URL" FA_API "/types/mail.send"},
 
     {"GET", FA_API "/broker", FA_OP_BROKER_GET,
      fa_handle_broker, 0, NULL, NULL, NULL, &fa_shape_broker, 200,

@@ -43,6 +43,7 @@ struct fa_fleet_events {
     void (*ready)(void *ctx, int64_t oldest_key);
     void (*ended)(void *ctx, const struct fa_id *ids, size_t n); /* these tasks have ended */
     void (*due)(void *ctx, int64_t at_us); /* for the leader: something is due then */
+    void (*policies)(void *ctx);           /* policies of types have changed */
     void (*all)(void *ctx);                /* notifications may be lost: check everything */
 };
 
@@ -64,6 +65,9 @@ void fa_fleet_notify(struct fa_fleet *fleet, const struct fa_fleet_notification 
 FA_MUST_CHECK enum faina_code fa_fleet_notify_inside(struct fa_fleet *fleet, struct fa_db *db,
                                                      int64_t oldest_key, bool *is_done,
                                                      struct faina_error *err);
+/* Inside a transaction that changes policies of types. */
+FA_MUST_CHECK enum faina_code fa_fleet_notify_policies(struct fa_fleet *fleet, struct fa_db *db,
+                                                       struct faina_error *err);
 /* A caller on this node waits for the task: `ended` is reported when another node ends it. It is
  * also reported once when the other nodes have been notified of the wait, because the task may have
  * ended before that. */

@@ -55,6 +55,7 @@ struct fa_store_ops {
 };
 
 struct fa_history_log;
+struct fa_policies;
 
 /* The first member of every store. */
 struct fa_store {
@@ -63,6 +64,7 @@ struct fa_store {
     /* Set when an engine opens it: */
     char node[128];                 /* the name of this node: hostname-pid-random */
     int64_t worker_dead_us;         /* a worker without a heartbeat for this long is dead */
+    struct fa_policies *policies;   /* of types (lanes/policies.h) */
     struct fa_history_log *history; /* counts that are not stored yet (txn/history_log.h) */
 };
 

@@ -769,7 +769,9 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
     struct fa_row **taken;
     bool is_empty;
 
-    code = check_empty(unit, op, &is_empty, &op->error);
+    code = fa_claimer_note(unit, op->claim, &op->error);
+    if (code == FAINA_OK)
+        code = check_empty(unit, op, &is_empty, &op->error);
     if (code == FAINA_OK && is_empty)
         op->tasks = fa_arena_zero(op->arena, 1, sizeof(*tasks));
     if (code != FAINA_OK || is_empty)

@@ -103,13 +103,15 @@ static const char *detail_of(struct fa_unit *unit, const struct values *before,
     return text;
 }
 
-static void take_values(struct fa_unit *unit, struct fa_row *row, const struct faina_submit *submit)
+static void take_values(struct fa_unit *unit, struct fa_row *row, const struct fa_plan *plan)
 {
+    const struct faina_submit *submit = plan->submit;
+
     if (!row->is_new && !row->is_replaced) {
         row->is_replaced = true;
         row->written_rank = row->rank;
     }
-    row->rank = -(int64_t)submit->priority;
+    row->rank = -(int64_t)plan->priority;
     row->input = submit->input;
     row->first_metadata = submit->metadata;
     row->metadata = NULL;
@@ -140,7 +142,7 @@ enum faina_code fa_plan_replace(struct fa_unit *unit, const struct fa_plan *plan
     if (code != FAINA_OK)
         return code;
     before = values_of(row);
-    take_values(unit, row, plan->submit);
+    take_values(unit, row, plan);
     after = values_of(row);
     (void)fa_unit_change(unit, row);
     fa_unit_event(unit, row, "replaced", FAINA_ACTOR_API, NULL, detail_of(unit, &before, &after));

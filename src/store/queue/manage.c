@@ -129,15 +129,17 @@ enum faina_code fa_do_retry(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
     enum faina_code code = fa_find_task(unit, op, true, &row);
+    int64_t max;
 
     if (code != FAINA_OK)
         return code;
     if (fa_rule_find(row->status, FA_RETRY) == NULL)
         return fa_refuse(row, FA_RETRY, op);
-    if (op->keep_attempts && row->max_attempts > 0 && row->attempts >= row->max_attempts)
+    max = fa_row_max_attempts(&unit->source, row);
+    if (op->keep_attempts && max > 0 && row->attempts >= max)
         return fa_error_set(&op->error, FAINA_MAX_ATTEMPTS_REACHED,
                             "all %lld attempts are used up; retry without keeping them",
-                            (long long)row->max_attempts);
+                            (long long)max);
     code = fa_reopen(unit, row, FAINA_ACTOR_API, op->keep_attempts, &op->error);
     return code == FAINA_OK ? fa_set_result(unit, op, row) : code;
 }

@@ -103,7 +103,8 @@ enum faina_code fa_refuse(const struct fa_row *row, enum fa_trigger trigger, str
 enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row *row,
                                const struct fa_attempt_end *end, struct faina_error *err)
 {
-    bool has_left = row->max_attempts == 0 || row->attempts < row->max_attempts;
+    int64_t max = fa_row_max_attempts(&unit->source, row);
+    bool has_left = max == 0 || row->attempts < max;
     struct fa_change change = {.actor = end->actor,
                                .event_worker = end->worker,
                                .detail = end->error,

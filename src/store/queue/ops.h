@@ -32,6 +32,7 @@ fa_do_fn fa_do_progress, fa_do_heartbeat, fa_do_complete, fa_do_fail, fa_do_bloc
 fa_do_fn fa_do_log_add, fa_do_note, fa_do_amend, fa_do_update;
 fa_do_fn fa_do_cancel, fa_do_retry, fa_do_delete, fa_do_purge;
 fa_do_fn fa_do_pause, fa_do_resume, fa_do_resource_set, fa_do_resource_remove;
+fa_do_fn fa_do_type_put, fa_do_type_remove;
 fa_do_fn fa_do_team_put, fa_do_team_remove;
 fa_do_fn fa_do_worker_put, fa_do_worker_remove;
 fa_do_fn fa_do_token_put, fa_do_token_remove;
@@ -94,6 +95,22 @@ void fa_return_to_queue(struct fa_unit *unit, struct fa_row *row, enum fa_trigge
  * due, if that is earlier. */
 FA_MUST_CHECK enum faina_code fa_workers_remove_dead(struct fa_unit *unit, int64_t *next_us,
                                                      struct faina_error *err);
+/* While a type has a policy for unhandled tasks: records that a worker claims (claimers.c), and that
+ * it has signed off. */
+FA_MUST_CHECK enum faina_code fa_claimer_note(struct fa_unit *unit, const struct faina_claim *claim,
+                                              struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_claimer_forget(struct fa_unit *unit, const char *worker,
+                                                struct faina_error *err);
+/* Whether a live worker could handle the tasks of a lane. */
+struct fa_live_workers;
+FA_MUST_CHECK enum faina_code fa_live_workers_read(struct fa_unit *unit,
+                                                   struct fa_live_workers **out,
+                                                   struct faina_error *err);
+bool fa_live_workers_handle(const struct fa_live_workers *workers, const struct fa_lane *lane);
+/* After which a worker without a sign of life is dead. */
+int64_t fa_worker_dead_us(const struct fa_source *source);
+/* Removes workers that have not claimed for too long. */
+FA_MUST_CHECK enum faina_code fa_claimers_expire(struct fa_unit *unit, struct faina_error *err);
 /* Creates the tasks of due schedules, up to `limit`. */
 FA_MUST_CHECK enum faina_code fa_crons_fire(struct fa_unit *unit, int64_t limit,
                                             struct faina_error *err);
@@ -129,6 +146,8 @@ struct fa_plan {
     struct fa_row *existing; /* the task that already has the key */
     struct fa_row *loses;    /* the task that had the key, and whose scope is over */
     int64_t key_scope;       /* model/task_rules.h */
+    int priority;            /* its own, or that of its type; the same for the next */
+    int64_t start_by_us;     /* 0: none */
     struct fa_key key;       /* its hash is 0: no key */
     char input_hash[65];     /* "" unless dedupe_input */
     struct fa_row **needs;

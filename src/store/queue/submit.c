@@ -222,18 +222,49 @@ static enum faina_code check_child(const struct faina_submit *submit, const stru
     return FAINA_OK;
 }
 
+/* What applies at a submit, of the submit itself or of its type. */
+static void take_policy(struct fa_unit *unit, const struct fa_policy *policy, struct fa_plan *plan)
+{
+    const struct faina_submit *submit = plan->submit;
+    bool has_start_by = submit->start_by_ms > 0 || submit->start_by_us != 0;
+    int64_t start_by_ms =
+        has_start_by || policy == NULL ? submit->start_by_ms : policy->set.start_by_ms;
+
+    plan->priority = submit->priority;
+    if (policy != NULL && policy->set.has_priority && !submit->has_priority &&
+        submit->priority == 0)
+        plan->priority = policy->set.priority;
+    plan->start_by_us =
+        start_by_ms > 0 ? unit->now_us + start_by_ms * 1000 : submit->start_by_us;
+}
+
+static enum faina_code get_lane(struct fa_unit *unit, const struct fa_policy *policy,
+                                struct fa_plan *plan, struct faina_error *err)
+{
+    bool has_own = policy == NULL || plan->submit->resources != NULL;
+
+    return fa_lanes_get(unit->source.lanes, unit->source.db, plan->ns, plan->type,
+                        has_own ? plan->submit->resources : policy->set.resources,
+                        has_own ? plan->submit->resource_count : policy->set.resource_count,
+                        &plan->lane, err);
+}
+
 enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *submit,
                              struct fa_children *siblings, const char *child, struct fa_plan *out,
                              struct faina_error *err)
 {
+    const struct fa_policy *policy;
     enum faina_code code = FAINA_OK;
 
     *out = (struct fa_plan){.submit = submit, .child = child};
     out->type = submit->type ? submit->type : "default";
     out->ns = submit->ns ? submit->ns : "default";
+    if (siblings != NULL)
+        out->ns = siblings->parent->lane->ns;
+    policy = fa_policy_find(unit->source.policies, out->ns, out->type);
+    take_policy(unit, policy, out);
     if (siblings != NULL) {
         out->parent = siblings->parent;
-        out->ns = out->parent->lane->ns;
         code = check_child(submit, out->parent, err);
         if (code == FAINA_OK)
             code = fa_children_find(siblings, child, &out->existing, &out->is_duplicate, err);
@@ -242,21 +273,25 @@ enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *su
         if (code == FAINA_OK)
             code = apply_scope(unit, out, err);
     }
+    if (code == FAINA_OK && policy != NULL && policy->schema != NULL &&
+        (out->existing == NULL || fa_plan_replaces(out)))
+        code = fa_input_schema_check(policy->schema, submit->input, err);
     if (code != FAINA_OK || out->existing != NULL)
         return code;
     code = find_needs(unit, out, err);
     if (code == FAINA_OK)
         code = check_team(unit, submit, out->ns, err);
     if (code == FAINA_OK)
-        code = fa_lanes_get(unit->source.lanes, unit->source.db, out->ns, out->type,
-                            submit->resources, submit->resource_count, &out->lane, err);
+        code = get_lane(unit, policy, out, err);
     if (code == FAINA_OK && !out->is_duplicate)
         code = fa_id_range_next(unit, &out->id, err);
     return code;
 }
 
-static void set_times(struct fa_unit *unit, struct fa_row *row, const struct faina_submit *submit)
+static void set_times(struct fa_unit *unit, struct fa_row *row, const struct fa_plan *plan)
 {
+    const struct faina_submit *submit = plan->submit;
+
     row->created_us = row->updated_us = unit->now_us;
     if (submit->delay_ms > 0)
         row->run_at_us = unit->now_us + submit->delay_ms * 1000;
@@ -264,10 +299,7 @@ static void set_times(struct fa_unit *unit, struct fa_row *row, const struct fai
         row->run_at_us = submit->run_at_us;
     if (row->status == FAINA_PENDING && row->run_at_us > unit->now_us)
         row->at_us = row->run_at_us;
-    if (submit->start_by_ms > 0)
-        row->start_by_us = unit->now_us + submit->start_by_ms * 1000;
-    else
-        row->start_by_us = submit->start_by_us;
+    row->start_by_us = plan->start_by_us;
     if (row->start_by_us != 0)
         fa_unit_set_timer(unit, row, FA_TIMER_START_BY, row->start_by_us);
     if (row->at_us != 0 && row->at_us < unit->next_us)
@@ -308,9 +340,9 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
 
     assert(plan->existing == NULL && !plan->is_duplicate);
     row->lane = plan->lane;
-    row->rank = -(int64_t)submit->priority;
+    row->rank = -(int64_t)plan->priority;
     row->version = 1;
-    row->max_attempts = fa_task_max_attempts(submit->max_attempts);
+    fa_row_set_attempts(row, submit->max_attempts);
     row->input = submit->input;
     row->first_metadata = submit->metadata;
     row->spec = submit->spec;
@@ -334,7 +366,7 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
     row->status = FAINA_PENDING;
     if (plan->need_count > 0)
         link_needs(unit, plan, row);
-    set_times(unit, row, submit);
+    set_times(unit, row, plan);
     if (plan->loses != NULL)
         fa_unit_move_key(unit, plan->key, plan->loses, row);
     else if (plan->key.hash != 0)

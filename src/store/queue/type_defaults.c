@@ -40,17 +40,22 @@ static enum faina_code get_wider_lane(struct fa_unit *unit, const struct fa_lane
                         out, err);
 }
 
-static bool has_no_retry(const struct faina_retry_policy *retry)
+static bool has_no_retry(struct faina_retry_policy retry)
 {
-    return retry->base_ms == 0 && retry->max_ms == 0 && retry->factor <= 0;
+    return retry.base_ms == 0 && retry.max_ms == 0 && retry.factor <= 0;
 }
 
-/* Sets what the submit left open. True: something changed. */
-static bool take_policy(struct fa_row *row, const struct faina_submit *defaults)
+/* Sets what the submit and the policies of the type have left open. True: something changed. */
+static bool take_policy(struct fa_unit *unit, struct fa_row *row,
+                        const struct faina_submit *defaults)
 {
-    bool wants_attempts = defaults->max_attempts != 0 && row->max_attempts == FA_ATTEMPTS_DEFAULT &&
+    const struct fa_policy *policy =
+        fa_policy_find(unit->source.policies, row->lane->ns, row->lane->type);
+    bool wants_attempts = defaults->max_attempts != 0 && !fa_row_has_own_attempts(row) &&
+                          (policy == NULL || policy->set.max_attempts == 0) &&
                           defaults->max_attempts != FA_ATTEMPTS_DEFAULT;
-    bool wants_retry = has_no_retry(&row->retry) && !has_no_retry(&defaults->retry);
+    bool wants_retry =
+        has_no_retry(fa_row_retry(&unit->source, row)) && !has_no_retry(defaults->retry);
 
     if (wants_attempts)
         row->max_attempts = defaults->max_attempts == FAINA_UNLIMITED ? 0 : defaults->max_attempts;
@@ -122,7 +127,7 @@ enum faina_code fa_do_amend(struct fa_unit *unit, struct fa_op *op)
         code = fa_runs_split(unit, lane, row, &op->error);
     if (code != FAINA_OK)
         return code;
-    has_changed = take_policy(row, op->submit) || lane != row->lane;
+    has_changed = take_policy(unit, row, op->submit) || lane != row->lane;
     if (!has_changed)
         return fa_set_result(unit, op, row);
     fa_unit_note(unit, row, "amended", FAINA_ACTOR_WORKER, op->by.worker_id,

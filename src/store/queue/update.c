@@ -75,7 +75,7 @@ static const char *take_picture(struct fa_unit *unit, const struct fa_row *row,
         put_time(w, row->at_us ? row->at_us : row->due_us ? row->due_us : row->run_at_us);
     }
     if (update->max_attempts != 0)
-        fa_json_set_int(w, "maxAttempts", row->max_attempts);
+        fa_json_set_int(w, "maxAttempts", fa_row_max_attempts(&unit->source, row));
     if (update->timeout_ms != 0)
         fa_json_set_raw(w, "timeout",
                         row->timeout_ms == 0 ? NULL
@@ -131,7 +131,7 @@ static void set_members(struct fa_unit *unit, struct fa_row *row, const struct f
     if (update->has_run_at)
         set_run_at(unit, row, update->run_at_us);
     if (update->max_attempts != 0)
-        row->max_attempts = update->max_attempts == FAINA_UNLIMITED ? 0 : update->max_attempts;
+        fa_row_set_attempts(row, update->max_attempts);
     if (update->timeout_ms != 0)
         row->timeout_ms = update->timeout_ms;
     if (update->start_by_ms != 0 || update->start_by_us != 0) {

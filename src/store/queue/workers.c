@@ -362,6 +362,8 @@ enum faina_code fa_do_worker_remove(struct fa_unit *unit, struct fa_op *op)
     enum faina_code code = remove_worker(unit, op);
 
     if (code == FAINA_OK)
+        code = fa_claimer_forget(unit, op->id, &op->error);
+    if (code == FAINA_OK)
         code = fa_unit_flush(unit, &op->error); /* includes claims of this batch */
     if (code == FAINA_OK)
         code = fa_db_one(unit->source.db, FA_SQL_HELD_UNSTARTED, &id, 1, fa_keys_sink, &unstarted,
@@ -548,4 +550,67 @@ enum faina_code fa_read_worker_set(struct fa_source *source, const struct fa_lan
     }
     fa_arena_finish(&skills.scratch);
     return code;
+}
+
+/* Live workers ----------------------------------------------------------------------------- */
+
+struct fa_live_workers {
+    struct fa_arena *arena;
+    struct live_worker {
+        struct fa_texts types, services, namespaces;
+        bool has_namespaces;
+    } * items;
+    size_t count, size;
+};
+
+static void sink_live(void *ctx, size_t row, const struct fa_value *c)
+{
+    struct fa_live_workers *workers = ctx;
+
+    (void)row;
+    workers->items = fa_arena_grow(workers->arena, workers->items, workers->count, &workers->size,
+                                   sizeof(*workers->items));
+    workers->items[workers->count++] = (struct live_worker){
+        .types = read_names(&c[0], workers->arena),
+        .services = read_names(&c[1], workers->arena),
+        .namespaces = read_names(&c[2], workers->arena),
+        .has_namespaces = c[2].kind == FA_TEXT,
+    };
+}
+
+enum faina_code fa_live_workers_read(struct fa_unit *unit, struct fa_live_workers **out,
+                                     struct faina_error *err)
+{
+    struct fa_value params[2] = {fa_value_int(unit->now_us - dead_us(&unit->source)),
+                                 fa_value_int(unit->now_us)};
+
+    *out = fa_arena_zero(&unit->arena, 1, sizeof(**out));
+    (*out)->arena = &unit->arena;
+    return fa_db_one(unit->source.db, FA_SQL_UNHANDLED_SKILLS, params, 2, sink_live, *out, err);
+}
+
+static bool reaches_all(const struct fa_texts *services, const struct fa_lane *lane)
+{
+    for (size_t i = 0; services->items != NULL && i < lane->resource_count; i++)
+        if (!fa_names_have(services, lane->resource_names[i]))
+            return false;
+    return true;
+}
+
+bool fa_live_workers_handle(const struct fa_live_workers *workers, const struct fa_lane *lane)
+{
+    for (size_t i = 0; i < workers->count; i++) {
+        const struct live_worker *worker = &workers->items[i];
+
+        if ((!worker->has_namespaces || fa_texts_have(&worker->namespaces, lane->ns)) &&
+            (worker->types.count == 0 || fa_names_have(&worker->types, lane->type)) &&
+            reaches_all(&worker->services, lane))
+            return true;
+    }
+    return false;
+}
+
+int64_t fa_worker_dead_us(const struct fa_source *source)
+{
+    return dead_us(source);
 }

@@ -475,6 +475,7 @@ enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t n
         [FA_OP_EVENTS] = list_events,
         [FA_OP_FOLLOW] = fa_read_follow,
         [FA_OP_RESOURCE_LIST] = fa_read_resources,
+        [FA_OP_TYPE_LIST] = fa_read_types,
         [FA_OP_TEAM_LIST] = list_teams,
         [FA_OP_TOKEN_LIST] = fa_read_tokens,
         [FA_OP_WORKFLOW_LIST] = fa_read_workflows,

@@ -29,6 +29,7 @@ enum faina_code fa_read_stats(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_history(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_tokens(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_settings(struct fa_source *source, struct fa_op *op);
+enum faina_code fa_read_types(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_crons(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_workers(struct fa_source *source, struct fa_op *op, int64_t now_us);
 

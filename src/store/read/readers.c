@@ -38,6 +38,7 @@ struct fa_readers *fa_readers_create(struct fa_store *store, struct fa_aside *as
 
 static void destroy_reader(struct fa_reader *reader)
 {
+    fa_policy_set_release(&reader->source.policies);
     fa_db_close(reader->source.db);
     fa_lanes_destroy(reader->source.lanes);
     free(reader);
@@ -116,6 +117,12 @@ enum faina_code fa_readers_begin(struct fa_readers *readers, struct fa_reader **
         code = open_reader(readers, &reader, err);
     if (code == FAINA_OK) {
         code = fa_db_begin(reader->source.db, false, err);
+        if (code == FAINA_OK) {
+            code = fa_policies_refresh(readers->store->policies, reader->source.db,
+                                       &reader->source.policies, err);
+            if (code != FAINA_OK)
+                fa_db_rollback(reader->source.db);
+        }
         if (code != FAINA_OK)
             destroy_reader(reader);
     }

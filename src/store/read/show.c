@@ -265,7 +265,6 @@ static void put_times(const struct fa_row *row, struct faina_task *out)
         out->lease_expires_us = row->at_us;
     if (row->status == FAINA_BACKGROUND)
         out->expires_us = row->at_us;
-    out->timeout_ms = row->timeout_ms;
     out->start_by_us = row->start_by_us;
     out->created_us = row->created_us;
     out->updated_us = row->updated_us;
@@ -338,14 +337,15 @@ enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row, str
         .progress = (int)row->progress,
         .priority = (int)-row->rank,
         .attempts = row->attempts,
-        .max_attempts = row->max_attempts,
+        .max_attempts = fa_row_max_attempts(source, row),
         .fence = row->fence,
-        .retry = row->retry,
+        .retry = fa_row_retry(source, row),
         .version = row->version,
     };
     fa_id_format(row->id, out->id);
     put_lane(row->lane, arena, out);
     put_times(row, out);
+    out->timeout_ms = fa_row_timeout_ms(source, row);
     out->name = row->name ? lend_or_copy(row->name, arena, lend) : out->type;
     out->state = lend_or_copy(fa_row_state(row), arena, lend);
     out->error = lend_or_copy(row->error, arena, lend);

@@ -8,6 +8,7 @@
 
 #include "model/limits.h"
 #include "model/states.h"
+#include "model/task_rules.h"
 #include "store/queue/runs.h"
 #include "store/txn/row_check.h"
 
@@ -50,9 +51,55 @@ void fa_keys_sort(int64_t *keys, size_t count)
 
 int64_t fa_row_lease_us(const struct fa_row *row)
 {
-    int64_t ms = row->flags >> FA_LEASE_SHIFT;
+    int64_t ms = (row->flags & ~FA_FLAG_OWN_ATTEMPTS) >> FA_LEASE_SHIFT;
 
     return (ms > 0 ? ms : FA_LEASE_MS_DEFAULT) * 1000;
+}
+
+void fa_row_set_attempts(struct fa_row *row, int max_attempts)
+{
+    row->max_attempts = fa_task_max_attempts(max_attempts);
+    row->flags &= ~FA_FLAG_OWN_ATTEMPTS;
+    if (max_attempts == FA_ATTEMPTS_DEFAULT)
+        row->flags |= FA_FLAG_OWN_ATTEMPTS;
+}
+
+bool fa_row_has_own_attempts(const struct fa_row *row)
+{
+    return row->max_attempts != FA_ATTEMPTS_DEFAULT || row->flags & FA_FLAG_OWN_ATTEMPTS;
+}
+
+bool fa_row_has_own_retry(const struct fa_row *row)
+{
+    return row->retry.base_ms != 0 || row->retry.max_ms != 0 || row->retry.factor > 0;
+}
+
+static const struct fa_policy *policy_of(const struct fa_source *source, const struct fa_row *row)
+{
+    return fa_policy_find(source->policies, row->lane->ns, row->lane->type);
+}
+
+int64_t fa_row_max_attempts(const struct fa_source *source, const struct fa_row *row)
+{
+    const struct fa_policy *policy = fa_row_has_own_attempts(row) ? NULL : policy_of(source, row);
+
+    return policy != NULL && policy->set.max_attempts != 0
+               ? fa_task_max_attempts(policy->set.max_attempts)
+               : row->max_attempts;
+}
+
+struct faina_retry_policy fa_row_retry(const struct fa_source *source, const struct fa_row *row)
+{
+    const struct fa_policy *policy = fa_row_has_own_retry(row) ? NULL : policy_of(source, row);
+
+    return policy != NULL ? policy->set.retry : row->retry;
+}
+
+int64_t fa_row_timeout_ms(const struct fa_source *source, const struct fa_row *row)
+{
+    const struct fa_policy *policy = row->timeout_ms != 0 ? NULL : policy_of(source, row);
+
+    return policy != NULL ? policy->set.timeout_ms : row->timeout_ms;
 }
 
 bool fa_row_is_plain(const struct fa_row *row)

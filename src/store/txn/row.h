@@ -17,6 +17,7 @@
 
 #include "model/id.h"
 #include "store/lanes/lanes.h"
+#include "store/lanes/policies.h"
 #include "store/upkeep/set_aside.h"
 
 /* The table of the state row. */
@@ -52,10 +53,14 @@ enum fa_flag {
     FA_SUBTASK_COUNT_MASK = FA_SUBTASK_COUNT_MAX << FA_SUBTASK_COUNT_SHIFT,
 };
 
-/* Above the flags, the length of the lease in milliseconds; 0: the default. held_renew.sql has the
- * same shift. */
+/* The number of attempts is the task's own, although it is the default. Other numbers always are.
+ * 0029_types.sql and held_renew.sql have the same bit. */
+#define FA_FLAG_OWN_ATTEMPTS (INT64_C(1) << 61)
+
+/* Above the other flags, the length of the lease in milliseconds; 0: the default. held_renew.sql
+ * has the same shift. */
 #define FA_LEASE_SHIFT 31
-#define FA_FLAGS_MASK (((int64_t)1 << FA_LEASE_SHIFT) - 1)
+#define FA_FLAGS_MASK ((((int64_t)1 << FA_LEASE_SHIFT) - 1) | FA_FLAG_OWN_ATTEMPTS)
 
 /* The workflow that made a task, and the length of its chain of tasks. */
 struct fa_row_origin {
@@ -129,8 +134,18 @@ struct fa_source {
     const struct fa_db_call *also; /* a query to send with the next read of many tasks; once */
     struct fa_aside *aside;        /* where damage is reported; NULL: nowhere */
     const struct fa_store *store;  /* NULL in tests of units alone */
+    struct fa_policy_set *policies; /* of this transaction; NULL: none */
 };
 
+/* What applies to a task: its own value, else that of its type, else the default. The row must have
+ * its columns of `task`. */
+int64_t fa_row_max_attempts(const struct fa_source *source, const struct fa_row *row); /* 0: any */
+struct faina_retry_policy fa_row_retry(const struct fa_source *source, const struct fa_row *row);
+int64_t fa_row_timeout_ms(const struct fa_source *source, const struct fa_row *row); /* 0: none */
+/* Sets the number of a submit or update: FAINA_UNLIMITED, or 0 for the default. */
+void fa_row_set_attempts(struct fa_row *row, int max_attempts);
+bool fa_row_has_own_attempts(const struct fa_row *row);
+bool fa_row_has_own_retry(const struct fa_row *row);
 /* Whether a row of another table passes its check (row_check.h). If not, reports it by `id`. */
 struct fa_form;
 bool fa_source_check(struct fa_source *source, const struct fa_form *form,

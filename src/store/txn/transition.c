@@ -179,7 +179,8 @@ static void step_back(struct fa_unit *unit, struct fa_row *row, unsigned effects
     }
     if (effects & FA_BACK_OFF) {
         assert(row->has_task); /* the policy is in `task` */
-        row->at_us = unit->now_us + fa_backoff_us(row->retry, row->attempts, unit->random);
+        row->at_us = unit->now_us + fa_backoff_us(fa_row_retry(&unit->source, row), row->attempts,
+                                                  unit->random);
     }
     if (change->until_us > unit->now_us)
         row->at_us = change->until_us;
@@ -279,8 +280,7 @@ void fa_unit_set_timer(struct fa_unit *unit, const struct fa_row *row, enum fa_t
 
 int64_t fa_unit_timeout_us(const struct fa_unit *unit, const struct fa_row *row)
 {
-    (void)unit;
-    return row->timeout_ms * 1000;
+    return fa_row_timeout_ms(&unit->source, row) * 1000;
 }
 
 /* Waiting tasks ---------------------------------------------------------------------------- */

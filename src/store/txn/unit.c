@@ -73,7 +73,7 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->added_count = unit->added_size = unit->lost_count = 0;
     unit->trigger_failures = NULL;
     unit->trigger_failure_count = unit->trigger_failure_size = 0;
-    unit->has_ready = unit->has_leftover = unit->has_bulk = false;
+    unit->has_ready = unit->has_leftover = unit->has_bulk = unit->has_policies = false;
     unit->ready_types = 0;
     unit->oldest_key = FA_SCAN_START_NONE;
     unit->has_arrivals = false;
@@ -91,6 +91,7 @@ void fa_unit_reset(struct fa_unit *unit)
 
 void fa_unit_finish(struct fa_unit *unit)
 {
+    free(unit->claimers);
     fa_arena_finish(&unit->arena);
     fa_buf_finish(&unit->log_lines);
     free(unit->buckets);

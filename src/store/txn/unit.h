@@ -88,6 +88,22 @@ struct fa_sweep {
     bool is_wanted; /* a task was purged since the round began */
 };
 
+/* Where the search for tasks that no live worker handles is (chore_unhandled.c). */
+struct fa_unhandled {
+    int64_t at_us; /* when the lanes are checked next */
+    int64_t lane;  /* its tasks are being read, from this position on; 0: none */
+    struct fa_position from;
+    int64_t next_us; /* of the tasks that were read, when the next one may fail */
+};
+
+/* Workers that were recorded lately (queue/claimers.c): the hash of each, and until when it counts
+ * as alive. */
+#define FA_CLAIMERS_MAX 1024
+struct fa_claimer {
+    uint64_t hash;
+    int64_t until_us;
+};
+
 struct fa_unit {
     struct fa_source source;
     struct fa_arena arena;
@@ -110,6 +126,7 @@ struct fa_unit {
     uint64_t ready_types; /* ... or of these types (fa_hash_bit), which have entered `ready` */
     int64_t oldest_key;   /* the lowest key that entered `ready` late (scan_start.h, O3) */
     bool has_bulk;        /* an operation on many tasks has begun (queue/bulk_ops.h) */
+    bool has_policies;    /* policies of types have changed */
     bool has_leftover;    /* ready tasks were locked against other nodes, and not claimed */
     int64_t next_us;      /* earliest new deadline; INT64_MAX: none */
     struct fa_id *ended;  /* tasks that ended, or were taken from their worker */
@@ -140,6 +157,8 @@ struct fa_unit {
     int64_t claimed_key;  /* the task that was claimed last; 0: none */
     struct fa_scan_starts scan_starts;
     struct fa_sweep sweep;
+    struct fa_unhandled unhandled;
+    struct fa_claimer *claimers; /* FA_CLAIMERS_MAX by their hashes; NULL: none yet */
     uint64_t find_mark;     /* of the newest search (claim_find.c) */
     int64_t probe_after_us; /* claim_find.c: when all lanes may be probed again; monotonic */
     uint64_t share_epoch;   /* of the transaction that has refreshed the lanes */

@@ -408,6 +408,9 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
         code = fa_lanes_load(writer->lanes, writer->db, err);
         fa_scan_starts_reset(&writer->unit.scan_starts);
     }
+    if (code == FAINA_OK)
+        code = fa_policies_refresh(writer->engine->policies, writer->db,
+                                   &writer->unit.source.policies, err);
     if (fa_db_has(writer->db, FA_DB_MANY_WRITERS))
         fa_lanes_begin(writer->lanes);
     fa_unit_reset(&writer->unit);
@@ -431,6 +434,8 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
         code = fa_unit_flush(&writer->unit, err);
     if (code == FAINA_OK)
         code = fa_flows_read_changes(&writer->unit, err);
+    if (code == FAINA_OK && writer->unit.has_policies && writer->engine->fleet != NULL)
+        code = fa_fleet_notify_policies(writer->engine->fleet, writer->db, err);
     if (code == FAINA_OK)
         code = fa_event_log_write(&writer->unit, err);
     if (code == FAINA_OK)
@@ -525,6 +530,8 @@ static void after_commit(struct fa_writer *writer)
     }
     atomic_store(&engine->commit_us, fa_db_now(writer->db));
     fa_flows_publish(writer->flows);
+    if (unit->has_policies)
+        fa_policies_invalidate(engine->policies);
     fa_engine_note_arrival(engine, unit->oldest_key);
     fa_waiters_notify_ended(engine->waiters, unit->ended, unit->ended_count);
     if (ready_types(unit))
@@ -934,6 +941,7 @@ enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *write
 void fa_writer_close(struct fa_writer *writer)
 {
     fa_batch_destroy(writer->batch);
+    fa_policy_set_release(&writer->unit.source.policies);
     fa_unit_finish(&writer->unit);
     fa_lanes_destroy(writer->lanes);
     fa_flows_destroy(writer->flows);

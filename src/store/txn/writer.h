@@ -85,6 +85,7 @@ struct fa_engine {
     struct fa_aside *aside;      /* what is set aside */
     struct fa_writer writers[FA_WRITERS_MAX];
     size_t writer_count;
+    struct fa_policies *policies; /* of types */
     struct fa_flow_shared shared_flows;
     size_t input_size_max;  /* of tasks that workflows create */
     int64_t events_keep_ms; /* retention of events */

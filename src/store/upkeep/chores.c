@@ -312,6 +312,8 @@ enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next
         code = next_of(unit, FA_SQL_CRON_NEXT, next_us, err);
     if (code == FAINA_OK && fa_chore_takes(unit, FA_ASIDE_CHORE, "workers"))
         code = fa_workers_remove_dead(unit, next_us, err);
+    if (code == FAINA_OK && fa_chore_takes(unit, FA_ASIDE_CHORE, "unhandled"))
+        code = fa_chore_unhandled(unit, next_us, err);
     if (code == FAINA_OK)
         code = fa_flows_process_ends(unit, err);
     if (code == FAINA_OK)

@@ -24,6 +24,7 @@
 const struct fa_copy_table fa_copy_tables[] = {
     ONE_PAGE("lane", COPY_LANE, COPY_LANE_PUT, 3),
     ONE_PAGE("resource", COPY_RESOURCE, COPY_RESOURCE_PUT, 8),
+    ONE_PAGE("type_policy", TYPE_POLICY_ALL, COPY_TYPE_POLICY_PUT, 15),
     ONE_PAGE("team", COPY_TEAM, TEAM_PUT, 6),
     ONE_PAGE("token", COPY_TOKEN, TOKEN_PUT, 7),
     ONE_PAGE("setting", COPY_SETTING, SETTING_PUT, 2),
@@ -64,6 +65,9 @@ const char *const fa_copy_left_out[] = {
     "log_forgotten",
     "sqlite_sequence",
     "workflow_generation",
+    "type_policy_generation",
+    "claimer",   /* the copy has other workers */
+    "unhandled",
     "happened_inbox",
     "id_slot",
     "submit_grant",

@@ -41,13 +41,14 @@
 
 #define ANNOUNCEMENT_SIZE 256
 
-enum channel { AVAILABLE, COMPLETED, DUE, AWAITED, CHANNEL_COUNT };
+enum channel { AVAILABLE, COMPLETED, DUE, AWAITED, POLICIES, CHANNEL_COUNT };
 
 static const char *const channels[CHANNEL_COUNT] = {
     [AVAILABLE] = "task_available",
     [COMPLETED] = "task_completed",
     [DUE] = "task_due",
     [AWAITED] = "task_awaited",
+    [POLICIES] = "task_policies",
 };
 
 /* A growing list of ids. */
@@ -211,6 +212,15 @@ enum faina_code fa_fleet_notify_inside(struct fa_fleet *fleet, struct fa_db *db,
                atomic_compare_exchange_strong(&fleet->announced_at, &last, now);
     if (!*is_done)
         return FAINA_OK;
+    return fa_db_one(db, FA_SQL_NOTIFY, params, 2, NULL, NULL, err);
+}
+
+enum faina_code fa_fleet_notify_policies(struct fa_fleet *fleet, struct fa_db *db,
+                                         struct faina_error *err)
+{
+    struct fa_value params[2] = {fa_value_text(channels[POLICIES]),
+                                 fa_value_text(fleet->announcement)};
+
     return fa_db_one(db, FA_SQL_NOTIFY, params, 2, NULL, NULL, err);
 }
 
@@ -503,6 +513,9 @@ static void dispatch(struct fa_fleet *fleet, enum channel channel, const char *t
         break;
     case AWAITED:
         atomic_store(&fleet->others_wait_until, fa_clock_mono_us() + AWAIT_US);
+        break;
+    case POLICIES:
+        fleet->events.policies(fleet->events.ctx);
         break;
     case CHANNEL_COUNT:
         break;

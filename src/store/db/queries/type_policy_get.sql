@@ -1,0 +1,5 @@
+-- The policies of a type. Primary key.
+SELECT namespace, folded, type, max_attempts, retry_base_ms, retry_factor, retry_max_ms, timeout_ms,
+       start_by_ms, priority, resources, unhandled_ms, input_schema, updated_us, version
+FROM type_policy
+WHERE namespace = ?1 AND folded = ?2
