@@ -46,6 +46,7 @@ static void test_refused__operations(struct fa_t *t)
     const struct fa_failure_query failures = {.type = "x"};
     const struct fa_audit_query audit = {.limit = 1};
     const struct fa_bulk_request bulk = {.has_filter = true, .all = true};
+    const struct faina_type_policy policy = {.type = "x", .timeout_ms = 1000};
     const struct fa_op ops[] = {
         {.kind = FA_OP_EMIT, .emit = &emit},
         {.kind = FA_OP_WORKFLOW_PUT, .definition = &definition},
@@ -67,6 +68,9 @@ static void test_refused__operations(struct fa_t *t)
         {.kind = FA_OP_BULK_COUNT, .bulk = {&bulk, NULL}},
         {.kind = FA_OP_BULK_LIST},
         {.kind = FA_OP_BULK_CANCEL, .id = "01a1f473-3dea-7ec9-8f1d-67fc7e0a61a5"},
+        {.kind = FA_OP_TYPE_PUT, .type_policy = &policy},
+        {.kind = FA_OP_TYPE_REMOVE, .name = {NULL, "x", NULL}},
+        {.kind = FA_OP_TYPE_LIST},
     };
     const char *id, *before;
 

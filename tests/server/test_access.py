@@ -15,8 +15,9 @@ LEASE = 3000 # seconds: none ends during a test
 SCOPES = ("read", "view", "submit", "work", "operate", "admin")
 # What everybody can see of everything, but for what changes by itself.
 STATE = tuple(path + "limit=1000" for path in (
-    "/tasks?namespace=*&", "/workers?", "/resources?", "/teams?namespace=*&", "/crons?namespace=*&",
-    "/workflows?namespace=*&", "/lanes?namespace=*&", "/tokens?", "/events?namespace=*&", "/operations?"))
+    "/tasks?namespace=*&", "/workers?", "/resources?", "/teams?namespace=*&", "/types?namespace=*&",
+    "/crons?namespace=*&", "/workflows?namespace=*&", "/lanes?namespace=*&", "/tokens?", "/events?namespace=*&",
+    "/operations?"))
 
 NOT_FOUND, NO_TASK, FORBIDDEN = (404, "not_found"), (404, "task_not_found"), (403, "forbidden")
 ANY = "any" # not about namespaces: a token of some gets the same as others
@@ -69,6 +70,11 @@ class World:
     def resource(self):
         name = self.name("resource")
         self("PUT", f"/resources/{name}", {"maxConcurrency": 3}, 200)
+        return name
+
+    def policy(self, ns):
+        name = self.name(ns)
+        self("PUT", f"/types/{name}?namespace={ns}", {"timeout": "1m"}, 200)
         return name
 
     def team(self, ns):
@@ -146,7 +152,7 @@ def of(kind, path, body=None):
     """About one thing that the world makes; "{}" in the path is its id."""
     def make(world, ns):
         thing = getattr(world, kind)(*([] if kind in ("resource", "token") else [ns]))
-        extra = f"?namespace={ns}" if kind in ("cron", "workflow", "event") else ""
+        extra = f"?namespace={ns}" if kind in ("cron", "workflow", "event", "policy") else ""
         made = body(world, ns, thing) if callable(body) else body
         return path.replace("{}", thing) + extra, made
     return make
@@ -278,6 +284,11 @@ ROUTES = {
                               FORBIDDEN),
     "GET /resources/{name}": (LOOK, of("resource", "/resources/{}"), 200, ANY),
     "DELETE /resources/{name}": (ADMIN, of("resource", "/resources/{}"), FORBIDDEN, FORBIDDEN),
+    "GET /types": (LOOK, in_namespace("/types"), 200, LIST),
+    "PUT /types/{type}": (ADMIN, new("/types/{}", lambda name, ns: {"maxAttempts": 3, "namespace": ns}), 200,
+                          FORBIDDEN),
+    "GET /types/{type}": (LOOK, of("policy", "/types/{}"), 200, FORBIDDEN),
+    "DELETE /types/{type}": (ADMIN, of("policy", "/types/{}"), 204, FORBIDDEN),
     "POST /teams": (ADMIN, new("/teams", lambda name, ns: {"name": name, "namespace": ns}), 201, FORBIDDEN),
     "GET /teams": (LOOK, in_namespace("/teams"), 200, LIST),
     "GET /teams/{id}": (LOOK, of("team", "/teams/{}"), 200, NOT_FOUND),

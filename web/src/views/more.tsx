@@ -24,6 +24,7 @@ function Scroll({ label, children }: { label: string; children: ComponentChildre
 
 interface Policies {
   type: string;
+  namespace?: string;
   maxAttempts?: number | null;
   retry?: { base?: string; factor?: number; max?: string } | null;
   timeout?: string | number | null;
@@ -31,13 +32,14 @@ interface Policies {
   priority?: number | null;
   resources?: string[] | null;
   unhandledAfter?: string | number | null;
+  inputSchema?: unknown;
 }
 
 export function TypesView() {
   const stats = useQuery<Stats>(`/stats${query({ namespace: namespace.value })}`, { every: 5000, on: anyEvent, pause: 1500 });
   const workers = useQuery<List<Worker>>("/workers?limit=1000", { every: 15000 });
-  const policies = useQuery<List<Policies>>("/types?limit=1000", { every: 60000 });
-  const [editing, setEditing] = useState<string | null>(null);
+  const policies = useQuery<List<Policies>>(`/types${query({ namespace: namespace.value, limit: 1000 })}`, { every: 60000 });
+  const [editing, setEditing] = useState<TypeCount | null>(null);
   const text = param("q").toLowerCase();
   const order = param("sort") || "waiting";
   const stuck = stats.data ? findStuck(stats.data, workers.data?.items, undefined, undefined) : [];
@@ -71,7 +73,7 @@ export function TypesView() {
               <tbody>
                 {rows.slice(0, 300).map((type, i) => {
                   const why = stuck.find((item) => item.title.includes(type.type));
-                  const policy = policies.data?.items.find((item) => item.type?.toLowerCase() === type.type.toLowerCase());
+                  const policy = policies.data?.items.find((item) => item.type.toLowerCase() === type.type.toLowerCase() && item.namespace === type.namespace);
                   return (
                     <tr key={`${type.namespace} ${type.type}`}>
                       <td>
@@ -89,7 +91,7 @@ export function TypesView() {
                       <td class="faint">{policy ? describe(policy) : policies.error?.isMissing ? "–" : "default"}</td>
                       <td><div class="row-actions">
                         {can("operate") && <Button small icon={type.paused ? "play" : "pause"} onClick={() => pause(type)}>{type.paused ? "Resume" : "Pause"}</Button>}
-                        {can("admin") && !policies.error?.isMissing && <Button small onClick={() => setEditing(type.type)}>Policies</Button>}
+                        {can("admin") && !policies.error?.isMissing && <Button small onClick={() => setEditing(type)}>Policies</Button>}
                       </div></td>
                     </tr>
                   );
@@ -100,7 +102,7 @@ export function TypesView() {
           {(stats.data.moreTypes || rows.length > 300) && <p class="faint pad">There are more types; find one by its name.</p>}
         </Panel>
       )}
-      {editing !== null && <PolicyDialog type={editing} onClose={() => { setEditing(null); policies.reload(); }} />}
+      {editing !== null && <PolicyDialog type={editing.type} ns={editing.namespace} onClose={() => { setEditing(null); policies.reload(); }} />}
     </Page>
   );
 }
@@ -114,6 +116,8 @@ function describe(policy: Policies): string {
   if (policy.startBy) out.push(`start by ${policy.startBy}`);
   if (policy.priority !== null && policy.priority !== undefined) out.push(`priority ${policy.priority}`);
   if (policy.resources?.length) out.push(policy.resources.join(", "));
+  if (policy.unhandledAfter) out.push(`fail unhandled after ${policy.unhandledAfter}`);
+  if (policy.inputSchema !== null && policy.inputSchema !== undefined) out.push("input schema");
   if (policy.retry) out.push(`retry ${policy.retry.base ?? "15s"} × ${policy.retry.factor ?? 8}`);
   return out.join(" · ") || "default";
 }
@@ -139,14 +143,15 @@ const POLICY_FIELDS: [keyof Policies, string, string][] = [
   ["unhandledAfter", "Fail when no worker handles it for", "never"],
 ];
 
-function PolicyDialog({ type, onClose }: { type: string; onClose: () => void }) {
-  const answer = useQuery<Policies>(`/types/${encodeURIComponent(type)}`);
+function PolicyDialog({ type, ns, onClose }: { type: string; ns: string; onClose: () => void }) {
+  const path = `/types/${encodeURIComponent(type)}${query({ namespace: ns })}`;
+  const answer = useQuery<Policies>(path);
   const isNew = answer.error?.status === 404 && !answer.error.isMissing;
   if (!answer.data && !isNew) return <Dialog title={`Policies of ${type}`} onClose={onClose}><Pending answer={answer} what="policies of types" /></Dialog>;
-  return <PolicyForm type={type} start={answer.data ?? { type }} onClose={onClose} />;
+  return <PolicyForm type={type} path={path} start={answer.data ?? { type }} onClose={onClose} />;
 }
 
-function PolicyForm({ type, start, onClose }: { type: string; start: Policies; onClose: () => void }) {
+function PolicyForm({ type, path, start, onClose }: { type: string; path: string; start: Policies; onClose: () => void }) {
   const [values, setValues] = useState<Record<string, string>>(() => ({
     ...Object.fromEntries(POLICY_FIELDS.map(([key]) => [key, start[key] === null || start[key] === undefined ? "" : Array.isArray(start[key]) ? (start[key] as string[]).join(", ") : String(start[key])])),
     base: start.retry?.base === undefined ? "" : String(start.retry.base), factor: start.retry?.factor === undefined ? "" : String(start.retry.factor), max: start.retry?.max === undefined ? "" : String(start.retry.max),
@@ -165,8 +170,9 @@ function PolicyForm({ type, start, onClose }: { type: string; start: Policies; o
     }
     const retry = { ...(values.base ? { base: values.base } : {}), ...(values.factor ? { factor: Number(values.factor) } : {}), ...(values.max ? { max: values.max } : {}) };
     if (Object.keys(retry).length) body.retry = retry;
+    if (start.inputSchema !== null && start.inputSchema !== undefined) body.inputSchema = start.inputSchema; // it is not edited here
     try {
-      await send("PUT", `/types/${encodeURIComponent(type)}`, body);
+      await send("PUT", path, body);
       notify("Saved");
       onClose();
     } catch (problem) {
@@ -174,7 +180,7 @@ function PolicyForm({ type, start, onClose }: { type: string; start: Policies; o
     }
   };
   const reset = () => attempt("The defaults apply again", async () => {
-    await send("DELETE", `/types/${encodeURIComponent(type)}`);
+    await send("DELETE", path);
     onClose();
   });
   return (
