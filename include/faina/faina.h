@@ -714,7 +714,7 @@ struct faina_type_policy {
     /* A task that no live worker could handle for so long ends as failed, with the kind
      * "no_handler". */
     int64_t unhandled_after_ms;
-    const char *input_schema; /* JSON Schema: a submit whose input isn't as it says is refused */
+    const char *input_schema;    /* JSON Schema: a submit whose input isn't as it says is refused */
     int64_t updated_us, version; /* set by the engine */
 };
 

@@ -292,7 +292,7 @@ static const struct fa_flag type_flags[] = {
     {"start-by", 0, "DURATION", "cancel tasks that were not started so long after their submit"},
     {"priority", 'p', "N", "higher first (default 0)"},
     {"resource", 'r', "R", "a resource that tasks use while they are held; repeat, or list with "
-     "commas", NULL, true},
+     "commas", NULL, true, .takes = FA_TAKES_RESOURCE},
     {"unhandled-after", 0, "DURATION",
      "fail tasks that no live worker could handle for so long (default: never)"},
     {"input-schema", 0, "JSON", "refuse inputs that this JSON Schema forbids; also @FILE",
@@ -602,16 +602,17 @@ const struct fa_verb fa_verbs[] = {
     {"resource rm", FA_GROUP_ADMIN, "NAME", "remove the limit of a resource", NULL, NULL,
      1, 1, fa_verb_resource_rm, NULL, .takes = FA_TAKES_RESOURCE},
     {"type ls", FA_GROUP_ADMIN, "[TYPE]", "list the policies of types, or of one", NULL, NULL,
-     0, 1, fa_verb_type_ls, NULL},
+     0, 1, fa_verb_type_ls, NULL, .takes = FA_TAKES_TYPE},
     {"type set", FA_GROUP_ADMIN, "TYPE", "set the policies of a type",
      "They apply to tasks whose submit leaves them open. Priority, resources and --start-by apply "
      "when a task is submitted, the others when they are needed. Policies that are not given are "
      "removed.",
      "faina type set mail.send --max-attempts 10 --retry 30s,2,6h --timeout 1m\n"
      "faina type set report.make --unhandled-after 1h", 1, 1, fa_verb_type_set, type_flags,
-     .makes_store = true},
+     .takes = FA_TAKES_TYPE, .makes_store = true},
     {"type rm", FA_GROUP_ADMIN, "TYPE...", "remove the policies of types",
-     "The defaults apply again.", NULL, 1, -1, fa_verb_type_rm, NULL},
+     "The defaults apply again.", NULL, 1, -1, fa_verb_type_rm, NULL,
+     .takes = FA_TAKES_TYPE},
     {"team ls", FA_GROUP_ADMIN, "", "list teams", NULL, NULL, 0, 0, fa_verb_team_ls, NULL},
     {"team get", FA_GROUP_ADMIN, "ID", "show a team", NULL, NULL, 1, 1, fa_verb_team_get, NULL},
     {"team create", FA_GROUP_ADMIN, "NAME", "create a team and print its id", NULL,

@@ -42,8 +42,8 @@ struct property {
 };
 
 struct fa_input_schema {
-    bool is_false; /* the schema `false`: nothing is valid */
-    unsigned types;          /* a set; 0: any */
+    bool is_false;             /* the schema `false`: nothing is valid */
+    unsigned types;            /* a set; 0: any */
     const char *const *values; /* canonical JSON of enum, or of const; NULL: any */
     size_t value_count;
     bool is_const;
@@ -333,9 +333,9 @@ static enum faina_code read_keyword(struct compiler *c, const char *key, struct 
                                     const struct place *place, int depth,
                                     struct fa_input_schema *node)
 {
-    static const char *const descriptions[] = {
-        "$schema", "$id",        "$comment", "title",     "description", "default",
-        "examples", "deprecated", "readOnly", "writeOnly", "format"};
+    static const char *const descriptions[] = {"$schema",     "$id",       "$comment", "title",
+                                               "description", "default",   "examples", "deprecated",
+                                               "readOnly",    "writeOnly", "format"};
     int counted = find_name(counted_names, FA_COUNT(counted_names), key);
     int bound = find_name(bound_names, FA_COUNT(bound_names), key);
     double number;
@@ -369,8 +369,9 @@ static enum faina_code read_keyword(struct compiler *c, const char *key, struct 
         return compile(c, value, place, depth + 1, &node->additional);
     if (strcmp(key, "items") == 0)
         return compile(c, value, place, depth + 1, &node->items);
-    return refuse(c, place, "is a keyword that input schemas don't have (docs/policies.md lists "
-                            "those that they have)");
+    return refuse(c, place,
+                  "is a keyword that input schemas don't have (docs/policies.md lists "
+                  "those that they have)");
 }
 
 static int compare_properties(const void *a, const void *b)
@@ -405,7 +406,8 @@ static enum faina_code compile(struct compiler *c, struct fa_json json, const st
         code = read_keyword(c, inner.key, value, &inner, depth, node);
     }
     if (code == FAINA_OK && node->ref != NULL && node->has_rules)
-        code = refuse(c, place, "has $ref and other rules: put them into a schema of $defs"); /* S1 */
+        code =
+            refuse(c, place, "has $ref and other rules: put them into a schema of $defs"); /* S1 */
     if (node->property_count > 0)
         qsort(node->properties, node->property_count, sizeof(*node->properties),
               compare_properties);
@@ -581,7 +583,9 @@ static int64_t count_characters(struct fa_json string)
         size_t len = 1;
 
         if (*at == '\\')
-            len = at[1] != 'u' ? 2 : (at[2] == 'd' || at[2] == 'D') && strchr("89aAbB", at[3]) ? 12 : 6;
+            len = at[1] != 'u'                                                ? 2
+                  : (at[2] == 'd' || at[2] == 'D') && strchr("89aAbB", at[3]) ? 12
+                                                                              : 6;
         count += ((unsigned char)*at & 0xc0) != 0x80;
         at += len;
     }
@@ -611,8 +615,8 @@ static enum faina_code check_array(struct checker *c, const struct fa_input_sche
 {
     struct fa_json_iter it = fa_json_iter(value);
     struct place inner = {place, NULL, 0};
-    enum faina_code code = check_count(c, schema, MIN_ITEMS, (int64_t)fa_json_count(value), "items",
-                                       place);
+    enum faina_code code =
+        check_count(c, schema, MIN_ITEMS, (int64_t)fa_json_count(value), "items", place);
     struct fa_json item;
 
     if (schema->items == NULL)
@@ -656,8 +660,8 @@ static enum faina_code check_object(struct checker *c, const struct fa_input_sch
 {
     struct fa_json_iter it = fa_json_iter(value);
     size_t required_count = 0;
-    enum faina_code code = check_count(c, schema, MIN_PROPERTIES, (int64_t)fa_json_count(value),
-                                       "members", place);
+    enum faina_code code =
+        check_count(c, schema, MIN_PROPERTIES, (int64_t)fa_json_count(value), "members", place);
     struct fa_bytes raw;
     struct fa_json member;
 
@@ -698,8 +702,7 @@ static enum faina_code check(struct checker *c, const struct fa_input_schema *sc
         code = check_bounds(c, schema, value, place);
     if (code == FAINA_OK && types & IS_STRING &&
         (schema->counts[MIN_LENGTH] >= 0 || schema->counts[MAX_LENGTH] >= 0))
-        code =
-            check_count(c, schema, MIN_LENGTH, count_characters(value), "characters", place);
+        code = check_count(c, schema, MIN_LENGTH, count_characters(value), "characters", place);
     if (code == FAINA_OK && types & IS_ARRAY)
         code = check_array(c, schema, value, place);
     if (code == FAINA_OK && types & IS_OBJECT)

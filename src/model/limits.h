@@ -80,8 +80,8 @@
 #define FA_SCHEMA_DEPTH_MAX 32
 #define FA_SCHEMA_PROPERTIES_MAX 1000 /* of one object */
 #define FA_SCHEMA_VALUES_MAX 1000     /* of one enum */
-#define FA_WORKER_DEAD_MS 60000    /* a worker without a heartbeat for this long is removed */
-#define FA_WORKER_DEAD_MS_MIN 1000 /* the least that FAINA_WORKER_TIMEOUT may be */
+#define FA_WORKER_DEAD_MS 60000       /* a worker without a heartbeat for this long is removed */
+#define FA_WORKER_DEAD_MS_MIN 1000    /* the least that FAINA_WORKER_TIMEOUT may be */
 #define FA_MATCH_SIZE_MAX (4 * 1024)
 #define FA_MATCH_DEPTH_MAX 64
 #define FA_MATCH_STEPS_MAX 1000000

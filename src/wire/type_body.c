@@ -21,7 +21,8 @@
 #define UNHANDLED_DOC                                                                              \
     "A task that no live worker could handle for so long ends as `failed`, with the kind "         \
     "`no_handler`"
-#define SCHEMA_DOC "JSON Schema (a subset, see docs/policies.md): a submit with another input is refused"
+#define SCHEMA_DOC                                                                                 \
+    "JSON Schema (a subset, see docs/policies.md): a submit with another input is refused"
 
 static void put_retry(struct fa_json_writer *w, const void *from)
 {

@@ -13,8 +13,9 @@
 static enum faina_code set_by(struct fa_t *t, int64_t version,
                               const struct faina_type_policy *policy)
 {
-    return fa_t_run(t, &(struct fa_op){
-                           .kind = FA_OP_TYPE_PUT, .type_policy = policy, .by = {.version = version}});
+    return fa_t_run(
+        t,
+        &(struct fa_op){.kind = FA_OP_TYPE_PUT, .type_policy = policy, .by = {.version = version}});
 }
 
 #define set_policy(t, ...) set_by(t, 0, &(struct faina_type_policy){__VA_ARGS__})
@@ -92,9 +93,10 @@ static void test_types__versions_are_checked(struct fa_t *t)
     CHECK_OK(t, set_by(t, 0, &policy));
     CHECK_OK(t, set_by(t, 1, &policy));
     CHECK_CODE(t, set_by(t, 1, &policy), FAINA_VERSION_CONFLICT);
-    CHECK_CODE(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_TYPE_REMOVE,
-                                              .name = {NULL, "x", NULL},
-                                              .by = {.version = 1}}),
+    CHECK_CODE(t,
+               fa_t_run(t, &(struct fa_op){.kind = FA_OP_TYPE_REMOVE,
+                                           .name = {NULL, "x", NULL},
+                                           .by = {.version = 1}}),
                FAINA_VERSION_CONFLICT);
     CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_TYPE_REMOVE,
                                             .name = {NULL, "x", NULL},
@@ -174,9 +176,9 @@ static void test_types__apply_where_the_task_leaves_them_open(struct fa_t *t)
     CHECK_STR(t->task->resources[0], "smtp");
     CHECK(t->task->start_by_us > fa_clock_now_us() + HOUR_US - MINUTE_US, "startBy");
     /* The task's own values. */
-    id = fa_t_submit(t, .type = "mail", .max_attempts = 4, .retry = {.base_ms = 7},
-                     .timeout_ms = 8, .start_by_ms = 2 * HOUR_MS, .has_priority = true,
-                     .resources = &gpu, .resource_count = 1);
+    id = fa_t_submit(t, .type = "mail", .max_attempts = 4, .retry = {.base_ms = 7}, .timeout_ms = 8,
+                     .start_by_ms = 2 * HOUR_MS, .has_priority = true, .resources = &gpu,
+                     .resource_count = 1);
     CHECK_INT(fa_t_task(t, id)->max_attempts, 4);
     CHECK_INT(t->task->retry.base_ms, 7);
     CHECK_INT(t->task->timeout_ms, 8);
@@ -195,8 +197,8 @@ static void test_types__apply_where_the_task_leaves_them_open(struct fa_t *t)
 /* Attempts, retry and timeout are those of the moment when they are needed. */
 static void test_types__later_changes_apply(struct fa_t *t)
 {
-    const char *id = fa_t_submit(t, .type = "x"), *own = fa_t_submit(t, .type = "x",
-                                                                    .max_attempts = 4);
+    const char *id = fa_t_submit(t, .type = "x"),
+               *own = fa_t_submit(t, .type = "x", .max_attempts = 4);
 
     CHECK_OK(t, set_policy(t, .type = "X", .max_attempts = 1, .timeout_ms = HOUR_MS,
                            .retry = {.base_ms = 10 * HOUR_MS, .max_ms = 10 * HOUR_MS},
@@ -279,17 +281,15 @@ static void test_types__before_those_of_the_handler(struct fa_t *t)
 
     CHECK_OK(t, set_policy(t, .type = "x", .max_attempts = 4, .retry = {.base_ms = 55}));
     fa_t_take(t, id, "w");
-    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_AMEND,
-                                            .id = id,
-                                            .by = BY("w"),
-                                            .submit = &settings}));
+    CHECK_OK(t,
+             fa_t_run(t, &(struct fa_op){
+                             .kind = FA_OP_AMEND, .id = id, .by = BY("w"), .submit = &settings}));
     CHECK_INT(fa_t_task(t, id)->max_attempts, 4);
     CHECK_INT(t->task->retry.base_ms, 55);
     fa_t_take(t, other, "w");
-    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_AMEND,
-                                            .id = other,
-                                            .by = BY("w"),
-                                            .submit = &settings}));
+    CHECK_OK(
+        t, fa_t_run(t, &(struct fa_op){
+                           .kind = FA_OP_AMEND, .id = other, .by = BY("w"), .submit = &settings}));
     CHECK_INT(fa_t_task(t, other)->max_attempts, 9);
     CHECK_INT(t->task->retry.base_ms, 77);
 }
@@ -301,8 +301,7 @@ static void test_types__before_those_of_the_handler(struct fa_t *t)
 static void check_unhandled(struct fa_t *t, const char *id)
 {
     fa_t_wait_status(t, id, FAINA_FAILED);
-    CHECK(strstr(fa_t_task(t, id)->error, "\"kind\":\"no_handler\"") != NULL, "%s",
-          t->task->error);
+    CHECK(strstr(fa_t_task(t, id)->error, "\"kind\":\"no_handler\"") != NULL, "%s", t->task->error);
     CHECK_STORY(t, id, "created failed");
 }
 
@@ -364,8 +363,8 @@ static void test_unhandled__live_workers_count(struct fa_t *t)
     const char *unreached =
         fa_t_submit(t, .type = "x", .resources = (const char *const[]){"gpu"}, .resource_count = 1);
     const char *witness = fa_t_submit(t, .type = "w");
-    struct faina_worker self = {.id = "one", .types = &x, .type_count = 1, .services = &db,
-                                .service_count = 1};
+    struct faina_worker self = {
+        .id = "one", .types = &x, .type_count = 1, .services = &db, .service_count = 1};
 
     for (const char *type = "xyzw"; *type != '\0'; type++)
         CHECK_OK(t, set_policy(t, .type = (char[]){*type, '\0'}, .unhandled_after_ms = 300));
@@ -503,7 +502,8 @@ static void test_schema__of_tasks_that_triggers_make(struct fa_t *t)
     const struct faina_emit good = {.type = "e", .data = "{\"a\":1}"};
     const struct faina_emit bad = {.type = "e", .data = "{\"a\":\"b\"}"};
 
-    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_WORKFLOW_PUT, .definition = &definition}));
+    CHECK_OK(t,
+             fa_t_run(t, &(struct fa_op){.kind = FA_OP_WORKFLOW_PUT, .definition = &definition}));
     CHECK_OK(t, set_policy(t, .type = "x", .max_attempts = 8,
                            .input_schema = "{\"properties\":{\"a\":{\"type\":\"number\"}}}"));
     CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_EMIT, .emit = &good}));

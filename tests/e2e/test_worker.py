@@ -169,6 +169,7 @@ def test_a_second_signal_does_not_wait(cli):
     while "stopping" not in worker.stderr.readline():
         pass # two signals at once would be one
     worker.send_signal(signal.SIGINT)
+    worker.terminate()
     finish(worker)
     is_true(not alive(read(cli, "pid")))
     equal((cli.get(task)["status"], cli.get(task)["attempts"]), ("pending", 0))
@@ -239,6 +240,39 @@ def children(parent):
         if fields.split()[1] == str(parent.pid):
             found[name] = int(pid)
     return found
+
+
+ESCAPES = {
+    "session": "setsid sleep 1000 & echo $! > {}",
+    "double": "(setsid sh -c 'sleep 1000 & echo $! > {}; wait' &) ; sleep 0.2",
+    "group": "bash -mc 'sleep 1000 & echo $! > {}; disown'",
+    "clean": "setsid sh -c 'env -i /bin/sleep 1000 & echo $! > {}; wait' & sleep 0.2",
+}
+
+
+def test_nothing_escapes_from_its_attempt(cli):
+    """What a handler starts ends with its attempt: in a session of its own, by a double fork, in another process group,
+    and below a process that did so; also when the attempt is cancelled."""
+    for name, line in ESCAPES.items():
+        script(cli, name, line.format(name + ".pid") + "\necho 1")
+    script(cli, "held", ESCAPES["session"].format("held.pid") + "\nsleep 1000")
+    script(cli, "other", "setsid sh -c 'sleep 1000' & echo $! > other.pid; sleep 1000")
+    worker = cli.start("worker", "--concurrency", "8")
+    until(lambda: is_served(cli), "the socket")
+    tasks = {name: cli.submit(name) for name in (*ESCAPES, "held", "other")}
+    for name in ("held", "other"):
+        until(lambda: exists(cli, name + ".pid")() and read(cli, name + ".pid"), "the handler")
+    for name in ESCAPES:
+        until(lambda: cli.get(tasks[name])["status"] == "completed", name)
+        until(lambda: not alive(read(cli, name + ".pid")), "the end of " + name)
+    is_true(alive(read(cli, "held.pid")))
+    cli("cancel", tasks["held"])
+    until(lambda: not alive(read(cli, "held.pid")), "the end of a cancelled attempt")
+    is_true(alive(read(cli, "other.pid")), "of an attempt that still runs")
+    cli("cancel", tasks["other"])
+    until(lambda: not alive(read(cli, "other.pid")), "the end of the other")
+    worker.terminate()
+    finish(worker)
 
 
 def test_orphans_are_reaped(cli):

@@ -66,9 +66,8 @@ void fa_handle_type_put(struct fa_request *req)
         !fa_request_matches_path(req, "type", policy->type))
         return;
     policy->type = req->part;
-    policy->ns = fa_request_namespace(req, policy->ns != NULL
-                                               ? policy->ns
-                                               : fa_url_param(&req->url, "namespace"));
+    policy->ns = fa_request_namespace(
+        req, policy->ns != NULL ? policy->ns : fa_url_param(&req->url, "namespace"));
     op = fa_request_op(req, FA_OP_TYPE_PUT);
     op->type_policy = policy;
     op->by.version = version;

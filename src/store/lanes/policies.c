@@ -112,8 +112,8 @@ bool fa_policy_of_row(const struct fa_value *c, struct fa_arena *arena,
         out->max_attempts = c[3].i == 0 ? FAINA_UNLIMITED : (int)c[3].i;
     if (fa_value_as_int(&c[3]) > FA_ATTEMPTS_MAX)
         *damage = "column max_attempts is out of range";
-    else if (c[9].kind != FA_NULL && (c[9].kind != FA_INT || c[9].i < FA_PRIORITY_MIN ||
-                                      c[9].i > FA_PRIORITY_MAX))
+    else if (c[9].kind != FA_NULL &&
+             (c[9].kind != FA_INT || c[9].i < FA_PRIORITY_MIN || c[9].i > FA_PRIORITY_MAX))
         *damage = "column priority is out of range";
     else if (!read_names(&c[10], arena, out))
         *damage = "column resources is no JSON array of names";

@@ -95,8 +95,8 @@ void fa_return_to_queue(struct fa_unit *unit, struct fa_row *row, enum fa_trigge
  * due, if that is earlier. */
 FA_MUST_CHECK enum faina_code fa_workers_remove_dead(struct fa_unit *unit, int64_t *next_us,
                                                      struct faina_error *err);
-/* While a type has a policy for unhandled tasks: records that a worker claims (claimers.c), and that
- * it has signed off. */
+/* While a type has a policy for unhandled tasks: records that a worker claims (claimers.c), and
+ * that it has signed off. */
 FA_MUST_CHECK enum faina_code fa_claimer_note(struct fa_unit *unit, const struct faina_claim *claim,
                                               struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_claimer_forget(struct fa_unit *unit, const char *worker,

@@ -234,8 +234,7 @@ static void take_policy(struct fa_unit *unit, const struct fa_policy *policy, st
     if (policy != NULL && policy->set.has_priority && !submit->has_priority &&
         submit->priority == 0)
         plan->priority = policy->set.priority;
-    plan->start_by_us =
-        start_by_ms > 0 ? unit->now_us + start_by_ms * 1000 : submit->start_by_us;
+    plan->start_by_us = start_by_ms > 0 ? unit->now_us + start_by_ms * 1000 : submit->start_by_us;
 }
 
 static enum faina_code get_lane(struct fa_unit *unit, const struct fa_policy *policy,

@@ -127,8 +127,8 @@ static enum faina_code refuse_version(const struct faina_type_policy *old, struc
 static enum faina_code check_room(struct fa_unit *unit, struct faina_error *err)
 {
     int64_t count = 0;
-    enum faina_code code = fa_db_one(unit->source.db, FA_SQL_TYPE_POLICY_COUNT, NULL, 0,
-                                     fa_db_sink_int, &count, err);
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_TYPE_POLICY_COUNT, NULL, 0, fa_db_sink_int, &count, err);
 
     if (code == FAINA_OK && count >= FA_TYPE_POLICIES_MAX)
         code = fa_error_set(err, FAINA_OVERLOADED, "%d types have policies, which is the limit",
@@ -238,6 +238,5 @@ enum faina_code fa_do_type_remove(struct fa_unit *unit, struct fa_op *op)
         code = find(&unit->source, ns, op->name.type, &unit->arena, &old, &op->error);
     if (code != FAINA_OK)
         return code;
-    return old != NULL ? refuse_version(old, op)
-                       : refuse_missing(ns, op->name.type, &op->error);
+    return old != NULL ? refuse_version(old, op) : refuse_missing(ns, op->name.type, &op->error);
 }

@@ -130,10 +130,10 @@ bool fa_row_is_plain(const struct fa_row *row);
 struct fa_source {
     struct fa_db *db;
     struct fa_lanes *lanes;
-    bool for_change;               /* state rows are locked when they are read */
-    const struct fa_db_call *also; /* a query to send with the next read of many tasks; once */
-    struct fa_aside *aside;        /* where damage is reported; NULL: nowhere */
-    const struct fa_store *store;  /* NULL in tests of units alone */
+    bool for_change;                /* state rows are locked when they are read */
+    const struct fa_db_call *also;  /* a query to send with the next read of many tasks; once */
+    struct fa_aside *aside;         /* where damage is reported; NULL: nowhere */
+    const struct fa_store *store;   /* NULL in tests of units alone */
     struct fa_policy_set *policies; /* of this transaction; NULL: none */
 };
 

@@ -179,8 +179,8 @@ static void step_back(struct fa_unit *unit, struct fa_row *row, unsigned effects
     }
     if (effects & FA_BACK_OFF) {
         assert(row->has_task); /* the policy is in `task` */
-        row->at_us = unit->now_us + fa_backoff_us(fa_row_retry(&unit->source, row), row->attempts,
-                                                  unit->random);
+        row->at_us = unit->now_us +
+                     fa_backoff_us(fa_row_retry(&unit->source, row), row->attempts, unit->random);
     }
     if (change->until_us > unit->now_us)
         row->at_us = change->until_us;

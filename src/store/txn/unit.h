@@ -159,9 +159,9 @@ struct fa_unit {
     struct fa_sweep sweep;
     struct fa_unhandled unhandled;
     struct fa_claimer *claimers; /* FA_CLAIMERS_MAX by their hashes; NULL: none yet */
-    uint64_t find_mark;     /* of the newest search (claim_find.c) */
-    int64_t probe_after_us; /* claim_find.c: when all lanes may be probed again; monotonic */
-    uint64_t share_epoch;   /* of the transaction that has refreshed the lanes */
+    uint64_t find_mark;          /* of the newest search (claim_find.c) */
+    int64_t probe_after_us;      /* claim_find.c: when all lanes may be probed again; monotonic */
+    uint64_t share_epoch;        /* of the transaction that has refreshed the lanes */
 
     /* Rows, by key. */
     struct fa_row **buckets;

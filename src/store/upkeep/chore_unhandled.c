@@ -18,7 +18,8 @@
 
 #include <stdio.h>
 
-#define CHECK_US_MIN 100000  /* how often the workers are compared: a tenth of the policy's time ... */
+#define CHECK_US_MIN                                                                               \
+    100000 /* how often the workers are compared: a tenth of the policy's time ... */
 #define CHECK_US_MAX 5000000 /* ... within these limits */
 #define PAGE 500
 #define PAGES_MAX 8 /* in one transaction */
@@ -38,8 +39,8 @@ static void sink_since(void *ctx, size_t n, const struct fa_value *c)
     struct since *since = ctx;
 
     (void)n;
-    since->items =
-        fa_arena_grow(since->arena, since->items, since->count, &since->size, sizeof(*since->items));
+    since->items = fa_arena_grow(since->arena, since->items, since->count, &since->size,
+                                 sizeof(*since->items));
     since->items[since->count++] =
         (struct since_item){.lane = fa_value_as_int(&c[0]), .at_us = fa_value_as_int(&c[1])};
 }
@@ -80,12 +81,13 @@ static enum faina_code run_one(struct fa_unit *unit, enum fa_sql sql, int64_t la
 static enum faina_code fail(struct fa_unit *unit, struct fa_row *row,
                             const struct fa_policy *policy, struct faina_error *err)
 {
-    const char *message = fa_arena_printf(
-        &unit->arena, "no live worker could handle the type %.255s for %.6g s", row->lane->type,
-        (double)policy->set.unhandled_after_ms / 1e3);
+    const char *message =
+        fa_arena_printf(&unit->arena, "no live worker could handle the type %.255s for %.6g s",
+                        row->lane->type, (double)policy->set.unhandled_after_ms / 1e3);
 
     row->error = fa_failure_json(
-        &(struct faina_failure){.message = message, .kind = "no_handler", .permanent = true}, &unit->arena);
+        &(struct faina_failure){.message = message, .kind = "no_handler", .permanent = true},
+        &unit->arena);
     fa_unit_apply(unit, row,
                   &(struct fa_change){.trigger = FA_FAIL_FINAL, .actor = FAINA_ACTOR_SYSTEM});
     return fa_unit_wake(unit, row, true, err);
@@ -107,8 +109,8 @@ static void sink_page(void *ctx, size_t n, const struct fa_value *c)
     (void)n;
     if (page->count == PAGE)
         return;
-    page->items[page->count] = (struct page_item){
-        fa_value_as_int(&c[0]), fa_value_as_int(&c[1]), fa_value_as_int(&c[2])};
+    page->items[page->count] =
+        (struct page_item){fa_value_as_int(&c[0]), fa_value_as_int(&c[1]), fa_value_as_int(&c[2])};
     page->keys[page->count] = page->items[page->count].key;
     page->count++;
 }
@@ -130,8 +132,8 @@ static enum faina_code read_page(struct fa_unit *unit, const struct fa_lane *lan
 
 /* The tasks of a page whose time is over end. *from becomes the position to go on from. */
 static enum faina_code end_page(struct fa_unit *unit, const struct fa_policy *policy,
-                                const struct page *page, int64_t since_us,
-                                struct fa_position *from, struct faina_error *err)
+                                const struct page *page, int64_t since_us, struct fa_position *from,
+                                struct faina_error *err)
 {
     int64_t after_us = policy->set.unhandled_after_ms * 1000;
     enum faina_code code = FAINA_OK;
@@ -239,8 +241,8 @@ static enum faina_code check_type(struct check *check, const struct fa_policy *p
     struct fa_unit *unit = check->unit;
     struct fa_value type[2] = {fa_value_text(policy->set.ns), fa_value_text(policy->set.type)};
     struct fa_keys lanes = {.arena = &unit->arena};
-    enum faina_code code = fa_db_one(unit->source.db, FA_SQL_UNHANDLED_LANES, type, 2, fa_keys_sink,
-                                     &lanes, err);
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_UNHANDLED_LANES, type, 2, fa_keys_sink, &lanes, err);
 
     for (size_t i = 0; code == FAINA_OK && i < lanes.count; i++) {
         struct fa_lane *lane;

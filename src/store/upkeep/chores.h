@@ -4,8 +4,9 @@
  * chores.c runs the chores: due tasks become ready, tasks with an expired lease are retried,
  * background work past its time-out fails, tasks submitted in SQL are linked to their dependencies,
  * counts of submits in SQL are added up. chore_empty_lanes.c removes lanes without tasks, and
- * chore_unhandled.c ends tasks that no worker handles. Others are in the files of their subject: schedules.c, workers.c (silent workers), joins.c (deadlines),
- * emit.c (expired events), retention.c (expired tasks).
+ * chore_unhandled.c ends tasks that no worker handles. Others are in the files of their subject:
+ * schedules.c, workers.c (silent workers), joins.c (deadlines), emit.c (expired events),
+ * retention.c (expired tasks).
  *
  *   C1  Only the leading node runs chores, inside its transaction, which verifies that it leads.
  *   C2  Each chore reads the row again before it changes it, so that running it twice is harmless.

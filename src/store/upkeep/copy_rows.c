@@ -66,7 +66,7 @@ const char *const fa_copy_left_out[] = {
     "sqlite_sequence",
     "workflow_generation",
     "type_policy_generation",
-    "claimer",   /* the copy has other workers */
+    "claimer", /* the copy has other workers */
     "unhandled",
     "happened_inbox",
     "id_slot",

@@ -336,7 +336,7 @@ static void on_exit_of_child(struct fa_process *process)
     struct fa_job *job = child->job;
     struct fa_note note = {.took_us = fa_clock_mono_us() - job->start_us};
     struct fa_outcome outcome;
-    bool is_known;
+    bool is_known, continues;
 
     read_stream(&child->output, READS_AT_END);
     read_stream(&child->log, READS_AT_END);
@@ -345,9 +345,12 @@ static void on_exit_of_child(struct fa_process *process)
         end_line(child);
     is_known = fa_process_status(process, &note.status);
     outcome = outcome_of_exit(child, is_known, note.status);
-    if (!continues_in_background(child, &outcome))
+    continues = continues_in_background(child, &outcome);
+    if (!continues)
         fa_process_kill(process, SIGKILL); /* while the group is surely still its own */
     (void)!fa_process_reap(process, &note.status, &note.usage);
+    if (!continues)
+        fa_spawner_end_escaped(process->spawner, job->task->id, job->task->fence);
     note.log = child->log_text.ptr;
     note.log_len = child->log_text.len;
     note.is_cut = child->log_is_cut;

@@ -25,16 +25,32 @@
 #define REAP_INTERVAL_US 1000000
 #define INTERPRETER_SIZE_MAX 255 /* what the kernel reads of a script's first line */
 #define CPU_GAP_S 1              /* SIGKILL, at the hard limit, doesn't show the cause */
-#define EXIT_RETRY 75            /* EX_TEMPFAIL: such as a file that is being written */
+#define ESCAPED_US                                                                                 \
+    50000 /* after the end of an attempt, its processes are searched this often ... */
+#define ESCAPED_MAX_US                                                                             \
+    5000000 /* ... and this long: they are orphans once their parents have ended */
+#define ENVIRONMENT_MAX (256 * 1024) /* of a process, as far as it is searched */
+#define CHILDREN_MAX 4096
+#define TREE_DEPTH_MAX 64
+#define EXIT_RETRY 75 /* EX_TEMPFAIL: such as a file that is being written */
 
 struct fa_spawner {
     struct fa_event_loop *loop;
     struct rlimit files; /* before it was raised */
     struct fa_process *processes;
-    bool owns_process;
+    bool owns_process, is_subreaper;
     struct fa_guard *guard; /* NULL: none */
-    struct fa_timer reap_timer;
+    struct fa_timer reap_timer, escape_timer;
     struct fa_message begin;
+    struct ended_attempt *ended; /* attempts whose processes are searched */
+    char *environment;           /* a buffer */
+};
+
+struct ended_attempt {
+    char task_id[FAINA_ID_SIZE + sizeof("FAINA_TASK_ID=")];
+    char fence[48];
+    int64_t until_us; /* monotonic */
+    struct ended_attempt *next;
 };
 
 /* ------------------------------------------------------------------------------------------
@@ -309,6 +325,109 @@ static void reap_orphans(struct fa_timer *timer)
     fa_timer_set(spawner->loop, timer, fa_clock_mono_us() + REAP_INTERVAL_US);
 }
 
+/* The ids in /proc/PID/task/TID/children. Orphans belong to the first thread of their subreaper. */
+static size_t read_children(pid_t pid, pid_t out[CHILDREN_MAX])
+{
+    char path[64];
+    size_t count = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    file = fopen(path, "re");
+    while (file && count < CHILDREN_MAX && fscanf(file, "%d", &out[count]) == 1)
+        count++;
+    if (file)
+        fclose(file);
+    return count;
+}
+
+static bool has_variable(const char *environment, size_t len, const char *variable)
+{
+    for (size_t at = 0; at < len; at += strnlen(environment + at, len - at) + 1)
+        if (strncmp(environment + at, variable, len - at) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the process was started, by way of others, by the handler of one of these attempts. */
+static bool is_of_ended(struct fa_spawner *spawner, pid_t pid)
+{
+    const struct ended_attempt *attempt = spawner->ended;
+    char path[40];
+    ssize_t len;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    if (!spawner->environment)
+        spawner->environment = fa_alloc(ENVIRONMENT_MAX + 1);
+    len = read(fd, spawner->environment, ENVIRONMENT_MAX);
+    close(fd);
+    if (len <= 0)
+        return false;
+    spawner->environment[len] = '\0';
+    while (attempt && !(has_variable(spawner->environment, (size_t)len, attempt->task_id) &&
+                        has_variable(spawner->environment, (size_t)len, attempt->fence)))
+        attempt = attempt->next;
+    return attempt != NULL;
+}
+
+/* Its children first, since they may have another environment. */
+static void kill_tree(pid_t pid, int depth)
+{
+    pid_t *children = fa_alloc(CHILDREN_MAX * sizeof(*children));
+    size_t count;
+
+    kill(pid, SIGSTOP); /* it starts no more */
+    count = depth < TREE_DEPTH_MAX ? read_children(pid, children) : 0;
+    for (size_t i = 0; i < count; i++)
+        kill_tree(children[i], depth + 1);
+    kill(pid, SIGKILL);
+    free(children);
+}
+
+static void end_escaped(struct fa_timer *timer)
+{
+    struct fa_spawner *spawner = FA_CONTAINER_OF(timer, struct fa_spawner, escape_timer);
+    int64_t now_us = fa_clock_mono_us();
+    pid_t *children = fa_alloc(CHILDREN_MAX * sizeof(*children));
+    size_t count = read_children(getpid(), children);
+
+    for (size_t i = 0; i < count; i++)
+        if (!is_known(spawner, children[i]) && is_of_ended(spawner, children[i]))
+            kill_tree(children[i], 0);
+    free(children);
+    for (struct ended_attempt **at = &spawner->ended; *at;) {
+        struct ended_attempt *attempt = *at;
+
+        if (attempt->until_us > now_us) {
+            at = &attempt->next;
+            continue;
+        }
+        *at = attempt->next;
+        free(attempt);
+    }
+    if (spawner->ended)
+        fa_timer_set(spawner->loop, timer, now_us + ESCAPED_US);
+}
+
+void fa_spawner_end_escaped(struct fa_spawner *spawner, const char *task_id, int64_t fence)
+{
+    struct ended_attempt *attempt;
+
+    if (!spawner->is_subreaper)
+        return;
+    attempt = fa_alloc_zero(1, sizeof(*attempt));
+    snprintf(attempt->task_id, sizeof(attempt->task_id), "FAINA_TASK_ID=%s", task_id);
+    snprintf(attempt->fence, sizeof(attempt->fence), "FAINA_FENCE=%lld", (long long)fence);
+    attempt->until_us = fa_clock_mono_us() + ESCAPED_MAX_US;
+    attempt->next = spawner->ended;
+    spawner->ended = attempt;
+    end_escaped(&spawner->escape_timer);
+}
+
 static void begin_reaping(struct fa_message *message)
 {
     struct fa_spawner *spawner = FA_CONTAINER_OF(message, struct fa_spawner, begin);
@@ -336,7 +455,9 @@ enum faina_code fa_spawner_create(struct fa_spawner **out, struct fa_event_loop 
         setrlimit(RLIMIT_NOFILE, &more); /* each child needs four descriptors */
     if (owns_process)
         spawner->guard = fa_guard_create();
-    if (owns_process && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    spawner->escape_timer.fire = end_escaped;
+    spawner->is_subreaper = owns_process && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
+    if (spawner->is_subreaper)
         fa_event_loop_send(loop, &spawner->begin);
     *out = spawner;
     return FAINA_OK;
@@ -349,6 +470,13 @@ void fa_spawner_destroy(struct fa_spawner *spawner)
     if (spawner->owns_process)
         setrlimit(RLIMIT_NOFILE, &spawner->files);
     fa_guard_destroy(spawner->guard);
+    while (spawner->ended) {
+        struct ended_attempt *next = spawner->ended->next;
+
+        free(spawner->ended);
+        spawner->ended = next;
+    }
+    free(spawner->environment);
     free(spawner);
 }
 

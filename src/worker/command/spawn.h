@@ -10,6 +10,9 @@
  *   X4  With `owns_process` the spawner also reaps orphans of its children, raises the limit of
  *       open files, and starts a guard (guard.h): the children's groups end with this process,
  *       however it ends.
+ *   X5  With `owns_process`, processes that have left the group of a handler become children of
+ *       this process once their parents have ended, since it is a subreaper. They end within
+ *       moments after the attempt.
  *
  * Threads: the loop's, but for create and destroy.
  */
@@ -66,6 +69,12 @@ void fa_process_kill(const struct fa_process *process, int signal); /* the whole
 FA_MUST_CHECK bool fa_process_status(const struct fa_process *process, int *status);
 /* After on_exit. False: as above. */
 FA_MUST_CHECK bool fa_process_reap(struct fa_process *process, int *status, struct rusage *usage);
+
+/* After an attempt has ended: also ends processes that have left the group of its handler, by a
+ * session of their own for instance, and whose parent this process has become. They are found by
+ * the variables FAINA_TASK_ID and FAINA_FENCE of their environment. Without `owns_process` nothing
+ * happens. */
+void fa_spawner_end_escaped(struct fa_spawner *spawner, const char *task_id, int64_t fence);
 
 /* The limit that ended the child, as far as its status shows: ", since it used ...", else "". */
 const char *fa_limits_broken(const struct fa_limits *limits, int status, struct fa_arena *arena);

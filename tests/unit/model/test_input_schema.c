@@ -30,8 +30,10 @@ static void test_input_schema__schemas(void **state)
         {"true", NULL},
         {"false", NULL},
         {"{}", NULL},
-        {"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"$id\":\"a\",\"title\":\"t\","
-         "\"description\":\"d\",\"default\":1,\"examples\":[],\"format\":\"email\",\"$comment\":\"\","
+        {"{\"$schema\":\"https://json-schema.org/draft/2020-12/"
+         "schema\",\"$id\":\"a\",\"title\":\"t\","
+         "\"description\":\"d\",\"default\":1,\"examples\":[],\"format\":\"email\",\"$comment\":"
+         "\"\","
          "\"deprecated\":true,\"readOnly\":false,\"writeOnly\":false}",
          NULL},
         {"{\"type\":[\"string\",\"null\"],\"minLength\":1,\"maxLength\":5}", NULL},
@@ -53,7 +55,8 @@ static void test_input_schema__schemas(void **state)
         {"{\"required\":[1]}", "inputSchema.required"},
         {"{\"properties\":[]}", "inputSchema.properties"},
         {"{\"properties\":{\"a\":1}}", "inputSchema.properties.a"},
-        {"{\"properties\":{\"a b\":{\"pattern\":\"x\"}}}", "inputSchema.properties[\"a b\"].pattern"},
+        {"{\"properties\":{\"a b\":{\"pattern\":\"x\"}}}",
+         "inputSchema.properties[\"a b\"].pattern"},
         {"{\"additionalProperties\":1}", "inputSchema.additionalProperties"},
         {"{\"items\":[]}", "inputSchema.items"},
         {"{\"oneOf\":[]}", "inputSchema.oneOf"},
@@ -63,7 +66,8 @@ static void test_input_schema__schemas(void **state)
         {"{\"$ref\":\"#/$defs/\"}", "inputSchema.$ref"},
         {"{\"$ref\":\"#/$defs/b\",\"$defs\":{\"a\":true}}", "inputSchema"},
         {"{\"$ref\":\"#\"}", "inputSchema"},
-        {"{\"$defs\":{\"a\":{\"$ref\":\"#/$defs/b\"},\"b\":{\"$ref\":\"#/$defs/a\"}}}", "inputSchema"},
+        {"{\"$defs\":{\"a\":{\"$ref\":\"#/$defs/b\"},\"b\":{\"$ref\":\"#/$defs/a\"}}}",
+         "inputSchema"},
         {"{\"$ref\":\"#/$defs/a\",\"type\":\"object\",\"$defs\":{\"a\":true}}", "inputSchema"},
         {"{\"items\":{\"$defs\":{}}}", "inputSchema.items.$defs"},
         {"{\"$defs\":{\"a/b\":true}}", "inputSchema.$defs[\"a/b\"]"},

@@ -44,11 +44,8 @@
 enum channel { AVAILABLE, COMPLETED, DUE, AWAITED, POLICIES, CHANNEL_COUNT };
 
 static const char *const channels[CHANNEL_COUNT] = {
-    [AVAILABLE] = "task_available",
-    [COMPLETED] = "task_completed",
-    [DUE] = "task_due",
-    [AWAITED] = "task_awaited",
-    [POLICIES] = "task_policies",
+    [AVAILABLE] = "task_available", [COMPLETED] = "task_completed", [DUE] = "task_due",
+    [AWAITED] = "task_awaited",     [POLICIES] = "task_policies",
 };
 
 /* A growing list of ids. */

@@ -51,7 +51,8 @@ DECLARE
                             WHERE oid = 'task'::regclass);
     item text;
 BEGIN
-    FOREACH item IN ARRAY ARRAY['type_policy', 'type_policy_generation', 'claimer', 'unhandled'] LOOP
+    FOREACH item IN ARRAY ARRAY['type_policy', 'type_policy_generation', 'claimer', 'unhandled']
+    LOOP
         IF owner <> current_user THEN
             EXECUTE format('ALTER TABLE %I OWNER TO %I', item, owner);
         END IF;
