@@ -493,7 +493,7 @@ def test_view_is_without_payloads(place):
 def test_namespaces(place):
     """Each route with a token that may do everything in its own namespace, for what is others'."""
     world = World(place)
-    for kind in ("task", "worker", "team", "cron", "workflow", "event"):
+    for kind in ("task", "worker", "team", "cron", "policy", "workflow", "event"):
         for ns in (MINE, THEIRS):
             getattr(world, kind)(ns)
     token = world.admins[MINE]

@@ -91,6 +91,7 @@ static const struct {
     ROW(FA_HOSTNAME_SIZE_MAX, "`hostname` of a worker", BYTES),
     ROW(FA_WORKER_VERSION_SIZE_MAX, "`version` of a worker", BYTES),
     ROW(FA_POOL_SIZE_MAX, "`poolSize` of a worker", COUNT),
+    ROW(FA_TRACEPARENT_SIZE_MAX, "`traceparent`", BYTES),
     ROW(FA_STREAM_IDS_MAX, "ids of one `/stream`", COUNT),
     ROW(FA_LOG_SIZE_MAX, "log of an attempt, of which the end is kept", BYTES),
     ROW(FA_LOG_LINE_MAX, "line of a log that is sent over HTTP, of which the beginning is kept",

@@ -1309,6 +1309,59 @@ export interface Schemas {
     /** Why it can't create its task */
     error: string | null;
   };
+  "Type": {
+    /** The type, as it was written */
+    type: string;
+    /** The namespace of the tasks */
+    namespace: string;
+    /** How often a task is tried; 0 is no limit */
+    maxAttempts: number | null;
+    /** How long a task waits after a failed attempt */
+    retry: Schemas["RetryPolicy"] | null;
+    /** The longest run of one attempt */
+    timeout: string | null;
+    /** A task that was not started so long after its submit is cancelled */
+    startBy: string | null;
+    /** Tasks with a higher one are claimed first */
+    priority: number | null;
+    /** The resources that a task uses while a worker holds it */
+    resources: (string)[] | null;
+    /** A task that no live worker could handle for so long ends as `failed`, with the kind `no_handler` */
+    unhandledAfter: string | null;
+    /** JSON Schema (a subset, see docs/policies.md): a submit with another input is refused */
+    inputSchema: any;
+    /** When it last changed */
+    updatedAt: string;
+    /** Grows with each change */
+    version: number;
+  };
+  "TypeList": {
+    items: (Schemas["Type"])[];
+    /** The `cursor` of the next page; null: this is the last */
+    nextCursor: string | null;
+  };
+  "TypePolicies": {
+    /** As in the path, or not given */
+    type?: string;
+    /** The namespace of the tasks */
+    namespace?: string;
+    /** How often a task is tried; 0 is no limit */
+    maxAttempts?: number;
+    /** How long a task waits after a failed attempt */
+    retry?: Schemas["RetryPolicy"];
+    /** The longest run of one attempt */
+    timeout?: string | number;
+    /** A task that was not started so long after its submit is cancelled */
+    startBy?: string | number;
+    /** Tasks with a higher one are claimed first */
+    priority?: number;
+    /** The resources that a task uses while a worker holds it */
+    resources?: (string)[];
+    /** A task that no live worker could handle for so long ends as `failed`, with the kind `no_handler` */
+    unhandledAfter?: string | number;
+    /** JSON Schema (a subset, see docs/policies.md): a submit with another input is refused */
+    inputSchema?: any;
+  };
   "Update": {
     /** Display name */
     name?: string;
