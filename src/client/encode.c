@@ -218,7 +218,9 @@ static void query_cron(const struct fa_op *op, struct fa_call *call)
 
 static void body_type(const struct fa_op *op, struct fa_json_writer *w)
 {
-    fa_shape_put(w, &fa_body_type, op->type_policy);
+    const struct fa_type_body body = {.policy = *op->type_policy};
+
+    fa_shape_put(w, &fa_body_type, &body);
 }
 
 static void query_workflow(const struct fa_op *op, struct fa_call *call)

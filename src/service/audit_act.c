@@ -88,6 +88,10 @@ static const char *target_of(const struct fa_op *op, struct fa_arena *arena)
     case FA_OP_RESOURCE_SET:
     case FA_OP_RESOURCE_REMOVE:
         return op->resource.name;
+    case FA_OP_TYPE_PUT:
+        return name_in(op->type_policy->ns, op->type_policy->type, arena);
+    case FA_OP_TYPE_REMOVE:
+        return name_in(op->name.ns, op->name.type, arena);
     case FA_OP_TEAM_PUT:
         return op->team_answer ? op->team_answer->id : op->team->name;
     case FA_OP_TOKEN_PUT:

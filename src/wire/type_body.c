@@ -113,7 +113,9 @@ const struct fa_shape fa_body_type = {
                    .size = FA_RESOURCE_NAME_SIZE_MAX, .doc = RESOURCES_DOC),
         TYPE("unhandledAfter", DURATION, unhandled_after_ms, .max = FA_DURATION_MS_MAX,
              .doc = UNHANDLED_DOC),
-        TYPE("inputSchema", JSON, input_schema, .max = FA_SCHEMA_SIZE_MAX, .doc = SCHEMA_DOC)),
+        TYPE("inputSchema", JSON, input_schema, .max = FA_SCHEMA_SIZE_MAX, .doc = SCHEMA_DOC),
+        FA_ROW("reason", TEXT, struct fa_type_body, reason, .max = FA_REASON_SIZE_MAX,
+               .doc = "Why, for the audit")),
 };
 
 const struct fa_shape fa_shape_type = {

@@ -56,11 +56,12 @@ static void after_put(struct fa_request *req)
 
 void fa_handle_type_put(struct fa_request *req)
 {
-    struct faina_type_policy *policy = fa_arena_zero(&req->arena, 1, sizeof(*policy));
+    struct fa_type_body *body = fa_arena_zero(&req->arena, 1, sizeof(*body));
+    struct faina_type_policy *policy = &body->policy;
     struct fa_op *op;
     int64_t version;
 
-    if (!fa_request_read(req, &fa_body_type, policy) || !fa_request_version(req, &version))
+    if (!fa_request_read(req, &fa_body_type, body) || !fa_request_version(req, &version))
         return;
     if ((policy->type == NULL || !fa_name_is_same(policy->type, req->part)) &&
         !fa_request_matches_path(req, "type", policy->type))
@@ -71,6 +72,7 @@ void fa_handle_type_put(struct fa_request *req)
     op = fa_request_op(req, FA_OP_TYPE_PUT);
     op->type_policy = policy;
     op->by.version = version;
+    fa_request_reason(req, body->reason);
     fa_request_run(req, after_put);
 }
 

@@ -54,7 +54,7 @@ enum fa_flag {
 };
 
 /* The number of attempts is the task's own, although it is the default. Other numbers always are.
- * 0029_types.sql and held_renew.sql have the same bit. */
+ * held_renew.sql has the same bit, and so has submit_plan in SQL. */
 #define FA_FLAG_OWN_ATTEMPTS (INT64_C(1) << 61)
 
 /* Above the other flags, the length of the lease in milliseconds; 0: the default. held_renew.sql
