@@ -42,6 +42,35 @@ export interface Schemas {
     /** The event that ended it */
     outcome: string | null;
   };
+  "Audit": {
+    /** The entries */
+    items: ({
+      /** 1, 2, 3, ... without gaps */
+      id: number;
+      /** When it was done */
+      at: string;
+      /** The name of the token, or of the user of the command line; null: a request without a token */
+      who: string | null;
+      /** What was done */
+      act: string;
+      /** To which task, type, resource ... */
+      target: string | null;
+      /** Why, if it was given */
+      reason: string | null;
+      /** The request that did it */
+      requestId: string | null;
+      /** `hash` of the entry before */
+      previousHash: string | null;
+      /** SHA-256 of the other members (docs/audit.md) */
+      hash: string;
+    })[];
+    /** Where the list goes on; null: this was the last page */
+    nextCursor: string | null;
+    /** Entries, as counted outside of the chain */
+    total: number;
+    /** `hash` of the last entry, as stored outside of the chain */
+    lastHash: string | null;
+  };
   "Background": {
     /** The worker that holds the task */
     workerId?: string;
@@ -162,10 +191,14 @@ export interface Schemas {
     on: boolean;
     /** With more messages than this the oldest are dropped; as it is by default */
     limit?: number;
+    /** Why, for the audit */
+    reason?: string;
   };
   "Cancel": {
     /** The worker that holds the task */
     workerId?: string;
+    /** Why, for the audit */
+    reason?: string;
   };
   "Claim": {
     /** The worker that holds the task */
@@ -260,6 +293,8 @@ export interface Schemas {
     jitter?: string | number;
     /** It makes no tasks */
     paused?: boolean;
+    /** Why, for the audit */
+    reason?: string;
   };
   "CronList": {
     items: (Schemas["Cron"])[];
@@ -720,6 +755,8 @@ export interface Schemas {
     namespace?: string;
     /** The type */
     type: string;
+    /** Why, for the audit */
+    reason?: string;
   };
   "LaneList": {
     items: (Schemas["Lane"])[];
@@ -739,6 +776,8 @@ export interface Schemas {
     maxConcurrency?: number | null;
     /** How many tasks may start in a time; null is no rate */
     rate?: Schemas["Rate"];
+    /** Why, for the audit */
+    reason?: string;
   };
   "LogLines": {
     /** The worker that holds the task */
@@ -791,6 +830,8 @@ export interface Schemas {
     namespace?: string;
     /** Anything about the team */
     spec?: any;
+    /** Why, for the audit */
+    reason?: string;
   };
   "NewToken": {
     /** A UUIDv7 */
@@ -901,6 +942,8 @@ export interface Schemas {
     deletedOnly?: boolean;
     /** The most tasks to remove; 1,000 by default */
     limit?: number;
+    /** Why, for the audit */
+    reason?: string;
   };
   "PurgeAnswer": {
     /** How many tasks were removed */
@@ -952,6 +995,8 @@ export interface Schemas {
     workerId?: string;
     /** Attempts are counted from 0 again; true by default */
     resetAttempts?: boolean;
+    /** Why, for the audit */
+    reason?: string;
   };
   /** How long a failed task waits before its next attempt */
   "RetryPolicy": {
@@ -1075,6 +1120,8 @@ export interface Schemas {
     error?: Schemas["ErrorBody"];
     /** Of `running`: how long the lease lasts; without a workerId there is none by default */
     leaseSeconds?: string | number;
+    /** Why, for the audit */
+    reason?: string;
   };
   /** Only type is required, or else name or input */
   "Submit": {
@@ -1257,6 +1304,8 @@ export interface Schemas {
     namespace?: string;
     /** Anything about the team */
     spec?: any;
+    /** Why, for the audit */
+    reason?: string;
   };
   "TeamList": {
     items: (Schemas["Team"])[];
@@ -1291,6 +1340,8 @@ export interface Schemas {
     expires?: string | number;
     /** It ends at this time */
     expiresAt?: string;
+    /** Why, for the audit */
+    reason?: string;
   };
   "TokenList": {
     items: (Schemas["Token"])[];
@@ -1361,6 +1412,8 @@ export interface Schemas {
     unhandledAfter?: string | number;
     /** JSON Schema (a subset, see docs/policies.md): a submit with another input is refused */
     inputSchema?: any;
+    /** Why, for the audit */
+    reason?: string;
   };
   "Update": {
     /** Display name */
@@ -1377,6 +1430,8 @@ export interface Schemas {
     startBy?: string | number;
     /** Merged into the task's metadata (RFC 7396); also while the task is held */
     metadata?: Record<string, any>;
+    /** Why, for the audit */
+    reason?: string;
   };
   "Worker": {
     /** Its name */
