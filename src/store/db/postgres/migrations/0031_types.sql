@@ -62,6 +62,6 @@ END $$;
 SELECT revoke_public();
 
 INSERT INTO schema_migrations (id, description, executed_at) VALUES
-    ('0030_types',
+    ('0031_types',
      'Policies of types, and what is known of workers that could handle their tasks.', now())
 ON CONFLICT (id) DO NOTHING;
