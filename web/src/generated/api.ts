@@ -194,6 +194,46 @@ export interface Schemas {
     /** Why, for the audit */
     reason?: string;
   };
+  "BulkCancel": {
+    /** Which tasks */
+    filter: Schemas["Filter"];
+    /** Only count the tasks: the answer is `{matched}` */
+    dryRun?: boolean;
+    /** Why, for the people who read the operation later */
+    reason?: string;
+  };
+  "BulkDelete": {
+    /** Which tasks */
+    filter: Schemas["Filter"];
+    /** Only count the tasks: the answer is `{matched}` */
+    dryRun?: boolean;
+    /** Why, for the people who read the operation later */
+    reason?: string;
+    /** Cancel tasks that have not ended first */
+    cancel?: boolean;
+    /** Remove the rows too */
+    purge?: boolean;
+  };
+  "BulkRetry": {
+    /** Which tasks */
+    filter: Schemas["Filter"];
+    /** Only count the tasks: the answer is `{matched}` */
+    dryRun?: boolean;
+    /** Why, for the people who read the operation later */
+    reason?: string;
+    /** Attempts are counted from 0 again; true by default */
+    resetAttempts?: boolean;
+  };
+  "BulkUpdate": {
+    /** Which tasks */
+    filter: Schemas["Filter"];
+    /** Only count the tasks: the answer is `{matched}` */
+    dryRun?: boolean;
+    /** Why, for the people who read the operation later */
+    reason?: string;
+    /** What to change, as `PATCH /tasks/{id}` takes it */
+    set: Schemas["Update"];
+  };
   "Cancel": {
     /** The worker that holds the task */
     workerId?: string;
@@ -501,6 +541,53 @@ export interface Schemas {
       /** The last 10 tasks, newest first */
       taskIds: (string)[];
     })[];
+  };
+  /** Which tasks: the names and values of `GET /tasks`. At least one besides `namespace`, or `all`. Also `metadata.PATH`, with a text, number, true, false or null */
+  "Filter": {
+    /** All tasks of the namespace */
+    all?: boolean;
+    /** Of this namespace; `*` is all */
+    namespace?: string;
+    /** In one of these statuses, with commas between; also a list */
+    status?: string;
+    /** Of this type */
+    type?: string;
+    /** With this name */
+    name?: string;
+    /** Of this team */
+    teamId?: string;
+    /** The same as `teamId` */
+    team_id?: string;
+    /** Subtasks of this task */
+    parentId?: string;
+    /** Submitted with this `createdBy` */
+    createdBy?: string;
+    /** With this key */
+    idempotencyKey?: string;
+    /** Held by this worker */
+    workerId?: string;
+    /** That use this resource */
+    resource?: string;
+    /** Whose last error is of this kind */
+    errorKind?: string;
+    /** Created by this workflow */
+    origin?: string;
+    /** Created by the times of this schedule */
+    schedule?: string;
+    /** Created at this time or later */
+    createdAfter?: string;
+    /** Created before this time */
+    createdBefore?: string;
+    /** Changed at this time or later */
+    updatedAfter?: string;
+    /** Last changed before this time */
+    updatedBefore?: string;
+    /** Ended at this time or later */
+    endedAfter?: string;
+    /** Ended before this time */
+    endedBefore?: string;
+    /** Pending, and due before this time */
+    dueBefore?: string;
   };
   "FoundTasks": {
     /** The tasks, newest first */
@@ -858,6 +945,49 @@ export interface Schemas {
     event?: string;
     /** What it is about */
     detail?: any;
+  };
+  "Operation": {
+    /** The operation */
+    id: string;
+    /** What it does with the tasks */
+    kind: "cancel" | "retry" | "delete" | "update";
+    /** How far it is */
+    status: "running" | "completed" | "cancelled" | "failed";
+    /** Tasks that the filter has found; grows while many are counted */
+    matched: number;
+    /** Tasks that were changed */
+    done: number;
+    /** Tasks that could not be changed, for example because of their status */
+    failed: number;
+    /** The token's name; null: there was none */
+    createdBy: string | null;
+    /** As it was given */
+    reason: string | null;
+    /** Why it failed */
+    error: string | null;
+    /** Of the filter; `*`: all */
+    namespace: string;
+    /** Which tasks. Null for a token that may not see payloads */
+    filter: Record<string, any> | null;
+    /** What an update changes */
+    set: Record<string, any> | null;
+    /** When it began */
+    createdAt: string;
+    /** When its numbers were last stored */
+    updatedAt: string;
+    /** When it ended */
+    endedAt: string | null;
+  };
+  "OperationAnswer": {
+    /** The operation */
+    operation?: Schemas["Operation"];
+    /** Instead, with `dryRun`: how many tasks the filter finds */
+    matched?: number;
+  };
+  "OperationList": {
+    items: (Schemas["Operation"])[];
+    /** The `cursor` of the next page; null: this is the last */
+    nextCursor: string | null;
   };
   /** The trigger that has made a task */
   "Origin": {
