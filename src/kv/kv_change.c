@@ -86,6 +86,7 @@ static void decide(struct fa_kv_engine *engine, struct fa_kv_change *change, str
     }
     change->expected = revision;
     change->old_status = change->record.task.status;
+    change->old_worker = change->record.worker;
     change->old_permit = change->record.permit;
     if (change->record.task.deleted_us != 0) {
         end(change, change->is_absent_fine ? FAINA_OK : fa_kv_missing(change->id, change->err));
@@ -101,6 +102,7 @@ static void decide_new(struct fa_kv_engine *engine, struct fa_kv_change *change)
 {
     change->expected = 0;
     change->old_status = FAINA_STATUS_COUNT;
+    change->old_worker = NULL;
     change->code = FAINA_OK;
     change->verdict = change->decide(engine, change, &change->record);
     change->is_done = change->verdict == FA_KV_KEEP;
@@ -348,7 +350,7 @@ bool fa_kv_change_attempt(const struct fa_kv_change *change, struct fa_span_atte
         .fence = task->fence,
         .attempt = task->attempts,
         .phase = task->phase,
-        .worker = change->op != NULL ? change->op->by.worker_id : NULL,
+        .worker = change->old_worker,
         .start_us = task->started_us ? task->started_us : task->claimed_us,
         .end_us = task->updated_us,
         .status = task->status,

@@ -50,6 +50,7 @@ struct fa_kv_change {
     bool is_written;
     struct fa_kv_record record;
     enum faina_status old_status;
+    const char *old_worker;  /* that held it; NULL: none */
     int64_t wait_us, run_us; /* not 0: what is counted (service.h) */
     bool is_lost;            /* a lease has expired */
 

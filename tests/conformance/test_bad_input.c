@@ -47,6 +47,8 @@ static void test_bad__submit_fields(struct fa_t *t)
         {{.type = "x", .metadata = "1"}, "metadata"},
         {{.type = "x", .metadata = "{"}, "metadata"},
         {{.type = "x", .spec = "{"}, "spec"},
+        {{.type = "x", .traceparent = ""}, "traceparent"},
+        {{.type = "x", .traceparent = "00-1-2-01"}, "traceparent"},
     };
 
     for (size_t i = 0; i < FA_COUNT(cases); i++) {

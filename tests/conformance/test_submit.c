@@ -386,9 +386,32 @@ static void test_submit__batch_of_different_operations_runs_in_order(struct fa_t
     CHECK_NOW(t, other, FAINA_PENDING);
 }
 
+/* It is a member of the metadata, and replaces one that is there. A longer one of a later version
+ * is stored as version 00. */
+static void test_submit__traceparent(struct fa_t *t)
+{
+    static const char own[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    static const struct {
+        const char *traceparent, *metadata;
+    } cases[] = {
+        {own, NULL},
+        {own, "{\"traceparent\":\"mine\"}"},
+        {"01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-\"", "{}"},
+    };
+
+    for (size_t i = 0; i < FA_COUNT(cases); i++) {
+        const char *id = fa_t_submit(t, .type = "x", .traceparent = cases[i].traceparent,
+                                     .metadata = cases[i].metadata);
+
+        CHECK_STR(fa_t_task(t, id)->metadata,
+                  fa_arena_printf(&t->arena, "{\"traceparent\":\"%s\"}", own));
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
+        FA_T_CASE(test_submit__traceparent),
         FA_T_CASE(test_submit__defaults),
         FA_T_CASE_SQL(test_submit__keeps_every_field),
         FA_T_CASE(test_submit__name_alone_has_type_default),

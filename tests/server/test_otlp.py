@@ -541,4 +541,5 @@ def test_a_worker_with_the_store(place):
     collector.close()
 
 
-run(globals(), on_postgres=True)
+if __name__ == "__main__":
+    run(globals(), on_postgres=True)
