@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """`faina cron`: ls, set, pause, resume, rm, run and next."""
-from helper_cli import contains, equal, is_true, run
+import re
+import shlex
+
+from helper_cli import ROOT, contains, equal, is_true, run
 
 
 def test_set_ls_run_and_rm(cli):
@@ -84,6 +87,22 @@ def test_next(cli):
     cli("cron", "next", "none", code=3)
     cli("cron", "next", "x y z", code=2)
     cli("cron", "next", "@daily", "--count", "0", code=2)
+
+
+def test_the_page(cli):
+    """The commands and the schedules of docs/schedules.md."""
+    with open(f"{ROOT}/docs/schedules.md", encoding="utf-8") as file:
+        commands, schedules, *_ = re.findall(r"^```\n(.*?)^```", file.read(), re.M | re.S)
+    cli("db", "migrate")
+    for line in commands.splitlines():
+        words = shlex.split(line, comments=True)
+        equal(words[0], "faina")
+        cli(*words[1:])
+    equal(cli("cron", "ls", "report").json()["paused"], True)
+    listed = [re.split(r" {3,}", line)[0] for line in schedules.splitlines()]
+    equal(len(listed), 5)
+    for schedule in listed:
+        equal(len(cli("cron", "next", schedule, "-n", "2").json()["items"]), 2)
 
 
 run(globals())
