@@ -161,6 +161,12 @@ static void test_cron__bad_ones_change_nothing(struct fa_t *t)
         {{.name = "c", .schedule = NEVER_SOON, .task = "{\"runAt\":\"2030-01-01T00:00:00Z\"}"},
          "task",
          "runAt"},
+        {{.name = "c",
+          .schedule = NEVER_SOON,
+          .task = "{\"type\":\"a\",\"traceparent\":"
+                  "\"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\"}"},
+         "task",
+         "a trace of its own"},
         {{.name = "c", .schedule = NEVER_SOON, .task = TASK, .catch_up = FA_CATCH_UP_COUNT},
          "catchUp",
          "none, one or all"},
