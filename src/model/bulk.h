@@ -59,6 +59,7 @@ struct fa_bulk {
     const char *created_by;     /* the token's name; NULL: there was none */
     const char *reason, *error; /* error: why it failed; NULL: it has not */
     const char *filter, *set;   /* JSON */
+    const char *task_id;        /* cancels the tasks below this one; NULL: those of the filter */
     int64_t created_us, updated_us, ended_us;
 };
 

@@ -120,6 +120,8 @@ const struct fa_shape fa_shape_bulk = {
         ROW("namespace", TEXT, ns, .flags = FA_FIELD_REQUIRED, .doc = "Of the filter; `*`: all"),
         ROW("filter", JSON, filter, .flags = FA_FIELD_OBJECT,
             .doc = "Which tasks. Null for a token that may not see payloads"),
+        ROW("taskId", TEXT, task_id, .flags = FA_FIELD_UUID,
+            .doc = "It cancels the tasks below this one, instead of those of a filter"),
         ROW("set", JSON, set, .flags = FA_FIELD_OBJECT, .doc = "What an update changes"),
         ROW("createdAt", TIME, created_us, .flags = FA_FIELD_REQUIRED, .doc = "When it began"),
         ROW("updatedAt", TIME, updated_us, .flags = FA_FIELD_REQUIRED,

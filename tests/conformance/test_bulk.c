@@ -5,6 +5,8 @@
 
 #include "model/limits.h"
 
+#include <stdlib.h>
+
 #define MANY 2500 /* more than a page of the runner */
 
 /* Each kind -------------------------------------------------------------------------------- */
@@ -228,6 +230,61 @@ static void test_bulk__lists(struct fa_t *t)
     CHECK_INT(seen, FA_COUNT(bulks));
 }
 
+/* Trees ------------------------------------------------------------------------------------ */
+
+/* A parent with `count` subtasks, the first of which has as many; returns its id. */
+static const char *make_tree(struct fa_t *t, size_t count)
+{
+    struct faina_submit *subtasks = fa_alloc_zero(count, sizeof(*subtasks));
+    const char *root = fa_t_make(t, FAINA_RUNNING, "w"), *child;
+
+    for (size_t i = 0; i < count; i++)
+        subtasks[i] = (struct faina_submit){.type = "c"};
+    CHECK_OK(t, fa_t_block(t, root, BY("w"), subtasks, count));
+    child = fa_t_child(t, root, 0);
+    fa_t_take(t, child, "w");
+    CHECK_OK(t, fa_t_block(t, child, BY("w"), subtasks, count));
+    free(subtasks);
+    return root;
+}
+
+static void test_bulk__a_large_tree(struct fa_t *t)
+{
+    const char *root = make_tree(t, MANY), *other = fa_t_submit(t, .type = "c"), *child;
+    const struct fa_bulk *bulk;
+
+    CHECK_OK(t, fa_t_cancel(t, root, NOBODY));
+    CHECK_STATUS(t->task->status, FAINA_CANCELLED);
+    CHECK_TRUE(t->op.count >= 1000 && t->op.count < 2 * MANY);
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_BULK_LIST}));
+    CHECK_INT(t->op.bulks->count, 1);
+    bulk = &t->op.bulks->items[0];
+    CHECK_STR(bulk->task_id, root);
+    CHECK_TRUE(bulk->filter == NULL && bulk->kind == FA_BULK_CANCEL);
+    fa_t_bulk_completes(t, bulk, 2 * MANY, 0);
+    CHECK_INT(fa_t_count_status(t, FAINA_CANCELLED), 2 * MANY + 1);
+    CHECK_NOW(t, other, FAINA_PENDING);
+    child = fa_t_child(t, root, 900);
+    CHECK_STORY(t, child, "created cancelled");
+    child = fa_t_child(t, fa_t_child(t, root, 0), 0);
+    CHECK_STORY(t, child, "created cancelled");
+}
+
+/* What was not cancelled yet stays: the root needs its subtasks again. */
+static void test_bulk__a_tree_whose_root_is_retried(struct fa_t *t)
+{
+    const char *root = make_tree(t, MANY);
+    const struct fa_bulk *bulk;
+
+    CHECK_OK(t, fa_t_cancel(t, root, NOBODY));
+    CHECK_OK(t, fa_t_retry(t, root, NOBODY));
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_BULK_LIST}));
+    bulk = fa_t_bulk_end(t, t->op.bulks->items[0].id);
+    CHECK_TRUE(bulk->status == FA_BULK_CANCELLED || bulk->done == 2 * MANY);
+    CHECK_INT(fa_t_count_status(t, FAINA_CANCELLED), bulk->done);
+    CHECK_NOW(t, root, FAINA_PENDING);
+}
+
 /* Refusals --------------------------------------------------------------------------------- */
 
 static void check_refused(struct fa_t *t, const struct fa_bulk_request *request, const char *field)
@@ -288,6 +345,8 @@ int main(int argc, char **argv)
         FA_T_CASE_SQL(test_bulk__cancelled),
         FA_T_CASE_NEEDS(test_bulk__goes_on_after_a_restart, FA_T_DURABLE | FA_T_SQL),
         FA_T_CASE_SQL(test_bulk__lists),
+        FA_T_CASE_SQL(test_bulk__a_large_tree),
+        FA_T_CASE_SQL(test_bulk__a_tree_whose_root_is_retried),
         FA_T_CASE_SQL(test_bulk__bad_requests),
     };
 

@@ -37,6 +37,7 @@ static void show_request(struct fa_bulk_row *row, struct fa_arena *arena)
     if (object.type != FA_JSON_OBJECT)
         return;
     row->bulk.reason = fa_json_member_text(object, "reason", arena);
+    row->bulk.task_id = fa_json_member_text(object, "taskId", arena);
     if (fa_json_member(object, "filter", &member))
         row->bulk.filter = fa_arena_copy(arena, member.raw.ptr, member.raw.len);
     if (fa_json_member(object, "set", &member))
@@ -250,6 +251,44 @@ enum faina_code fa_do_bulk(struct fa_unit *unit, struct fa_op *op)
         code = put_row(unit, &row, &op->error);
     unit->has_bulk |= code == FAINA_OK && row.bulk.status == FA_BULK_RUNNING;
     return code == FAINA_OK ? answer(op, &row) : code;
+}
+
+static const char *tree_json(const char *id, const char *reason, struct fa_arena *arena)
+{
+    struct fa_json_builder builder;
+    struct fa_json_writer *w = fa_json_builder_begin(&builder);
+
+    fa_json_begin_object(w);
+    fa_json_set_str(w, "taskId", id);
+    if (reason != NULL)
+        fa_json_set_str(w, "reason", reason);
+    fa_json_end_object(w);
+    return fa_json_builder_end(&builder, arena);
+}
+
+enum faina_code fa_bulk_add_tree(struct fa_unit *unit, const struct fa_row *root,
+                                 const struct fa_tree *tree, struct faina_error *err)
+{
+    const struct fa_op *op = unit->op;
+    struct fa_bulk_row row = {.bulk = {.kind = FA_BULK_CANCEL,
+                                       .ns = root->lane->ns,
+                                       .matched = tree->done + tree->failed,
+                                       .done = tree->done,
+                                       .failed = tree->failed,
+                                       .created_by = op != NULL ? op->who : NULL,
+                                       .created_us = unit->now_us,
+                                       .updated_us = unit->now_us},
+                              .is_counted = true,
+                              .position = fa_tree_write(tree, &unit->arena)};
+    char id[FAINA_ID_SIZE];
+    enum faina_code code;
+
+    fa_id_format(root->id, id);
+    row.request = tree_json(id, op != NULL ? op->by.reason : NULL, &unit->arena);
+    fa_id_format(fa_id_free(unit->ids, unit->now_us), row.bulk.id);
+    code = put_row(unit, &row, err);
+    unit->has_bulk |= code == FAINA_OK;
+    return code;
 }
 
 /* One that has ended stays as it is. */

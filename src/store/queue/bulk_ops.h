@@ -14,6 +14,7 @@
 #define FA_STORE_QUEUE_BULK_OPS_H
 
 #include "model/bulk.h"
+#include "store/queue/cancel_tree.h"
 #include "store/queue/ops.h"
 #include "store/read/list_inner.h"
 
@@ -44,6 +45,11 @@ FA_MUST_CHECK enum faina_code fa_bulk_find(struct fa_source *source,
                                            const struct fa_bulk_request *request,
                                            const char *position, struct fa_arena *arena,
                                            struct fa_list_page *page, struct faina_error *err);
+
+/* Starts an operation that cancels the rest of a tree (cancel_tree.h, CT3). Its request has the id
+ * of the root, and no filter. */
+FA_MUST_CHECK enum faina_code fa_bulk_add_tree(struct fa_unit *unit, const struct fa_row *root,
+                                               const struct fa_tree *tree, struct faina_error *err);
 
 enum faina_code fa_read_bulk_count(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_read_bulks(struct fa_source *source, struct fa_op *op);

@@ -1,61 +1,28 @@
 /* manage.c - cancel, retry, delete and purge tasks. */
+#include "store/queue/bulk_ops.h"
+#include "store/queue/cancel_tree.h"
 #include "store/queue/ops.h"
 
 #include "model/limits.h"
 #include "store/workflow/definitions.h"
 
-#include <stdlib.h>
-
-/* Tasks still to be cancelled. */
-struct stack {
-    struct fa_row **rows;
-    size_t count, size;
-};
-
-static void push(struct stack *stack, struct fa_row *row)
-{
-    stack->rows = fa_grow(stack->rows, stack->count, &stack->size, sizeof(*stack->rows));
-    stack->rows[stack->count++] = row;
-}
-
-static enum faina_code push_children(struct fa_unit *unit, struct stack *stack, struct fa_row *row,
-                                     struct faina_error *err)
-{
-    struct fa_row **children;
-    size_t count;
-    enum faina_code code = fa_children_of(unit, row, FA_SQL_CHILD_LIVE, &children, &count, err);
-
-    for (size_t i = 0; code == FAINA_OK && i < count; i++)
-        push(stack, children[i]);
-    return code;
-}
-
-/* A parent is cancelled before its children, so that none of them unblocks it. */
 enum faina_code fa_cancel_tree(struct fa_unit *unit, struct fa_row *root, enum faina_actor actor,
                                const char *state, int64_t *count, struct faina_error *err)
 {
-    enum faina_code code = FAINA_OK;
-    struct stack stack = {0};
+    struct fa_tree tree = fa_tree_begin(root);
+    enum faina_code code;
 
     *count = 0;
-    push(&stack, root);
-    while (code == FAINA_OK && stack.count > 0) {
-        struct fa_row *row = stack.rows[--stack.count];
-
-        if (fa_status_is_ended(row->status))
-            continue;
-        fa_unit_apply(
-            unit, row,
-            &(struct fa_change){.trigger = FA_CANCEL,
-                                .actor = actor,
-                                .state = row == root ? state : "Cancelled with its parent"});
-        ++*count;
-        code = fa_unit_wake(unit, row, true, err);
-        if (code == FAINA_OK && row->flags & FA_FLAG_HAS_CHILDREN)
-            code = push_children(unit, &stack, row, err);
-    }
-    free(stack.rows);
-    return code;
+    if (fa_status_is_ended(root->status))
+        return FAINA_OK;
+    fa_unit_apply(unit, root,
+                  &(struct fa_change){.trigger = FA_CANCEL, .actor = actor, .state = state});
+    tree.limit = FA_TREE_NOW * FA_TREE_TASK;
+    code = fa_unit_wake(unit, root, true, err);
+    if (code == FAINA_OK)
+        code = fa_tree_step(unit, &tree, actor, err);
+    *count = 1 + tree.done;
+    return code == FAINA_OK && tree.depth > 0 ? fa_bulk_add_tree(unit, root, &tree, err) : code;
 }
 
 enum faina_code fa_do_cancel(struct fa_unit *unit, struct fa_op *op)

@@ -213,7 +213,8 @@ FA_MUST_CHECK enum faina_code fa_children_of(struct fa_unit *unit, const struct 
 FA_MUST_CHECK enum faina_code fa_reopen(struct fa_unit *unit, struct fa_row *row,
                                         enum faina_actor actor, bool keep_attempts,
                                         struct faina_error *err);
-/* Cancels a task that has not ended, and its live descendants. `state` is the text shown to users;
+/* Cancels a task that has not ended, and its live descendants; of many, the rest is cancelled later
+ * (cancel_tree.h), and *count is without it. `state` is the text shown to users;
  * NULL: the default of the status. */
 FA_MUST_CHECK enum faina_code fa_cancel_tree(struct fa_unit *unit, struct fa_row *root,
                                              enum faina_actor actor, const char *state,

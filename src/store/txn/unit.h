@@ -26,6 +26,7 @@
 #include "store/txn/row.h"
 
 struct fa_flows;
+struct fa_op;
 struct fa_chore_scope;
 struct fa_unit_event;
 struct fa_unit_link;
@@ -114,6 +115,7 @@ struct fa_unit {
     int64_t now_us;               /* the time of the operation being run */
     int64_t expire_before_us;     /* leases that ended before then may expire (writer.h, E6) ... */
     int64_t grace_until_us;       /* ... and later ones from then on: renewals may be delayed */
+    const struct fa_op *op;       /* that is being run; NULL: a chore */
     const struct fa_grant *grant; /* of the operation's caller (access.h); NULL: everything */
     struct {                      /* the caller and the worker whose match was verified last */
         const struct fa_grant *grant;

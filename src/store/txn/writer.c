@@ -90,6 +90,7 @@ static enum faina_code run_op(struct fa_writer *writer, struct fa_op *op)
     fa_error_clear(&op->error);
     unit->now_us = fa_db_now(writer->db);
     unit->grant = op->grant;
+    unit->op = op;
     if (fa_op_writes(op->kind)) {
         op->code = fa_permit(unit, op);
         if (op->code == FAINA_OK)
@@ -104,6 +105,7 @@ static enum faina_code run_op(struct fa_writer *writer, struct fa_op *op)
             op->code = fa_read_op(&unit->source, op, unit->now_us);
     }
     unit->grant = NULL;
+    unit->op = NULL;
     /* The task is damaged and nothing was changed: only this operation fails. */
     writer->is_refusal = op->code == FAINA_INTERNAL && !writer->db->has_failed &&
                          changes == unit->changes && reads_one_task(op->kind);

@@ -53,6 +53,7 @@ struct slice {
     bool fails_first;  /* the first of the keys makes a transaction fail */
     bool is_last;      /* the operation has no more tasks after these */
     const char *next;  /* the position after these; NULL: that of the last one */
+    bool is_tree;      /* it goes on with a walk of at most `count` tasks (cancel_tree.h) */
     const char *error; /* not NULL: the operation fails */
     int64_t slice_us;  /* how long it may take */
     /* The result: */
@@ -222,6 +223,72 @@ static enum faina_code act_slice(struct fa_writer *writer, struct slice *slice,
     return code;
 }
 
+/* Whether the tree is still to be cancelled: its root may have been retried. */
+static enum faina_code is_wanted(struct fa_unit *unit, const struct fa_bulk_row *row, bool *out,
+                                 struct faina_error *err)
+{
+    struct fa_row *root = NULL;
+    struct fa_id id;
+    enum faina_code code;
+
+    *out = fa_id_parse(row->bulk.task_id, &id);
+    if (!*out)
+        return FAINA_OK;
+    code = fa_unit_get(unit, id.key, false, &root, err);
+    *out = code != FAINA_OK || root->status == FAINA_CANCELLED;
+    return code == FAINA_TASK_NOT_FOUND ? FAINA_OK : code; /* it is deleted: its tree goes, too */
+}
+
+static enum faina_code walk(struct fa_unit *unit, struct slice *slice, struct fa_tree *tree,
+                            struct faina_error *err)
+{
+    int64_t until_us = fa_clock_mono_us() + slice->slice_us;
+    size_t part = fa_db_has(unit->source.db, FA_DB_ROUND_TRIPS) ? PART_TASKS_FAR : PART_TASKS;
+    enum faina_code code = FAINA_OK;
+
+    tree->skips_first = slice->fails_first;
+    while (code == FAINA_OK && tree->depth > 0 && slice->done < slice->count &&
+           fa_clock_mono_us() < until_us) {
+        size_t n = slice->count - slice->done < part ? slice->count - slice->done : part;
+
+        tree->limit = n * FA_TREE_TASK;
+        code = fa_tree_step(unit, tree, FAINA_ACTOR_API, err);
+        slice->done += n - tree->limit / FA_TREE_TASK;
+        if (code == FAINA_OK)
+            code = fa_flows_process_ends(unit, err);
+        if (code == FAINA_OK)
+            code = fa_unit_flush(unit, err);
+    }
+    return code;
+}
+
+static enum faina_code act_on_tree(struct fa_writer *writer, struct slice *slice,
+                                   struct fa_bulk_row *row)
+{
+    struct fa_unit *unit = &writer->unit;
+    struct faina_error *err = &slice->chore.error;
+    struct fa_tree tree;
+    bool wanted;
+    enum faina_code code = is_wanted(unit, row, &wanted, err);
+
+    if (code != FAINA_OK)
+        return code;
+    if (row->position == NULL || !fa_tree_read(row->position, &tree))
+        return fa_error_set(err, FAINA_INVALID_REQUEST, "the stored place of the walk is damaged");
+    if (!wanted) {
+        end_row(row, FA_BULK_CANCELLED, unit->now_us);
+        return FAINA_OK;
+    }
+    code = walk(unit, slice, &tree, err);
+    row->bulk.done += tree.done;
+    row->bulk.failed += tree.failed;
+    row->bulk.matched = row->bulk.done + row->bulk.failed;
+    row->position = fa_tree_write(&tree, &unit->arena);
+    if (code == FAINA_OK && tree.depth == 0)
+        end_row(row, FA_BULK_COMPLETED, unit->now_us);
+    return code;
+}
+
 /* The numbers of a count, or the end of it. */
 static void count_slice(const struct slice *slice, struct fa_bulk_row *row)
 {
@@ -258,7 +325,7 @@ static enum faina_code run_slice(struct fa_writer *writer, struct fa_chore *chor
     } else if (slice->is_counting) {
         count_slice(slice, &row);
     } else {
-        code = act_slice(writer, slice, &row);
+        code = slice->is_tree ? act_on_tree(writer, slice, &row) : act_slice(writer, slice, &row);
     }
     row.bulk.updated_us = unit->now_us;
     slice->end = row.position != NULL ? fa_arena_strdup(&slice->arena, row.position) : NULL;
@@ -324,6 +391,8 @@ static enum faina_code find_tasks(struct fa_source *source, void *ctx, struct fa
         return code;
     if (!finding->is_given)
         finding->position = finding->row.position;
+    if (finding->row.bulk.task_id != NULL) /* the slices find its tasks */
+        return FAINA_OK;
     finding->keys = (struct fa_keys){.arena = finding->arena};
     finding->page = finding->row.is_counted
                         ? (struct fa_list_page){.wants = FA_LIST_KEYS,
@@ -417,6 +486,34 @@ static enum faina_code act_on_page(struct fa_bulk_runner *runner, const struct f
     return code;
 }
 
+/* Cancels a page of tasks of a tree. */
+static enum faina_code walk_page(struct fa_bulk_runner *runner, const struct finding *finding,
+                                 struct faina_error *err)
+{
+    struct slice slice = {.id = finding->id, .position = finding->position, .is_tree = true};
+    enum faina_code code = FAINA_OK;
+
+    for (size_t done = 0; done < PAGE_TASKS && !must_stop(runner); done += slice.done) {
+        slice.count = runner->limit;
+        code = run_transaction(runner, &slice);
+        if (code == FAINA_INTERNAL && !slice.fails_first) { /* U2 */
+            slice.fails_first = runner->limit == 1;
+            runner->limit = runner->limit > 1 ? runner->limit / 2 : 1;
+            slice.done = 0;
+            continue;
+        }
+        if (code != FAINA_OK || slice.is_stale || slice.has_ended)
+            break;
+        slice.fails_first = false;
+        runner->limit = runner->limit < PAGE_TASKS / 2 ? runner->limit * 2 : PAGE_TASKS;
+        slice.position = slice.end;
+    }
+    if (code != FAINA_OK)
+        *err = slice.chore.error;
+    fa_arena_finish(&slice.arena);
+    return code;
+}
+
 /* Counts the rest of the tasks, page by page. The number is stored from time to time. */
 static enum faina_code count_all(struct fa_bulk_runner *runner, struct finding *finding,
                                  struct faina_error *err)
@@ -473,8 +570,9 @@ static enum faina_code run_page(struct fa_bulk_runner *runner, const char *id)
     enum faina_code code = read_store(runner->engine, find_tasks, &finding, &err);
 
     if (code == FAINA_OK && finding.row.bulk.status == FA_BULK_RUNNING)
-        code = finding.row.is_counted ? act_on_page(runner, &finding, &err)
-                                      : count_all(runner, &finding, &err);
+        code = finding.row.bulk.task_id ? walk_page(runner, &finding, &err)
+               : finding.row.is_counted ? act_on_page(runner, &finding, &err)
+                                        : count_all(runner, &finding, &err);
     if (code == FAINA_INVALID_REQUEST || code == FAINA_INTERNAL)
         code = fail(runner, id, &err);
     fa_arena_finish(&arena);

@@ -12,6 +12,7 @@
  *   U3  Only the leading node runs slices: each verifies in its transaction that the node leads,
  *       and that the operation still runs and is where the slice begins.
  *   U4  Tasks are found outside of the transaction, and compared with the filter again inside.
+ *       The rest of a tree that is being cancelled is walked inside (queue/cancel_tree.h).
  *   U5  Operations that run at the same time take turns.
  *
  * Threads: one of its own; fa_bulk_runner_wake from any.
