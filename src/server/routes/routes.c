@@ -205,7 +205,9 @@ const struct fa_route fa_routes[] = {
         "`maxAttempts` when the task has the default, `retry` when it has none, and `resources`. "
         "More resources make the task ready again; the attempt is not counted.",
         JSON "'{\"workerId\":\"me\",\"task\":{\"maxAttempts\":9}}'"),
-    ACT("cancel", CANCEL, cancel, "Cancel a task and its subtasks", NULL, " -X POST"),
+    ACT("cancel", CANCEL, cancel, "Cancel a task and its subtasks",
+        "Of more than 2,000 subtasks, the rest is cancelled soon after the answer, by an operation "
+        "with this task as `taskId` (`/operations`).", " -X POST"),
     ACT("retry", RETRY, retry, "Make an ended or held task ready again",
         "Attempts start at 0 again unless `resetAttempts` is false.",
         JSON "'{\"resetAttempts\":true}'"),
