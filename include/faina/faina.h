@@ -242,7 +242,7 @@ struct faina_submit {
     const char *key_scope;
     enum faina_on_duplicate on_duplicate; /* with a key or dedupe_input only */
     const char *traceparent; /* W3C Trace Context of the submitter, stored in the metadata */
-    bool has_priority; /* a priority of 0 is the task's own: that of its type doesn't apply */
+    bool has_priority;       /* a priority of 0 is the task's own: that of its type doesn't apply */
 };
 
 /* The caller of an operation on a task, and the state it expects. All zero: not a worker, in any

@@ -511,8 +511,8 @@ const struct fa_verb fa_verbs[] = {
      "faina block " ID_EXAMPLE " '[{\"type\":\"page\",\"input\":1}]' --worker me",
      2, 2, fa_verb_block, block_flags, .takes = FA_TAKES_JSON},
     {"background", FA_GROUP_WORK, "ID --worker W", "let a running task continue without a worker",
-     "No worker holds it from then on; complete or fail without --worker ends it. --reason says what "
-     "it waits for.", NULL,
+     "No worker holds it from then on; complete or fail without --worker ends it. --reason says "
+     "what it waits for.", NULL,
      1, 1, fa_verb_background, background_flags},
     {"release", FA_GROUP_WORK, "ID --worker W", "release a claimed task that was not started",
      "The attempt doesn't count.", NULL, 1, 1, fa_verb_release, by_flags},
@@ -581,8 +581,8 @@ const struct fa_verb fa_verbs[] = {
      "Those that are stored are still published.", NULL, 0, 0, fa_verb_broker_off, NULL},
     {"broker status", FA_GROUP_ADMIN, "", "show how many messages wait for a broker", NULL, NULL,
      0, 0, fa_verb_broker_status, NULL},
-    {"redact ls", FA_GROUP_ADMIN, "", "list the paths of values that servers don't show", NULL, NULL,
-     0, 0, fa_verb_redact_ls, NULL},
+    {"redact ls", FA_GROUP_ADMIN, "", "list the paths of values that servers don't show", NULL,
+     NULL, 0, 0, fa_verb_redact_ls, NULL},
     {"redact set", FA_GROUP_ADMIN, "PATH...", "hide values of payloads in answers of servers",
      "A path is names with dots between, * for any name. A value whose path ends so, at any depth, "
      "is shown as \"[redacted]\". Workers get it. The paths replace those that were set before.",

@@ -527,8 +527,8 @@ const struct fa_shape fa_shape_settings = {
     .name = "Settings",
     .what = "settings",
     .fields = FA_FIELDS(
-        FA_ROW_TEXTS("redact", struct fa_store_settings, redact.items, redact.count, .flags = REQUIRED,
-                     .doc = "Paths of values that answers leave out")),
+        FA_ROW_TEXTS("redact", struct fa_store_settings, redact.items, redact.count,
+                     .flags = REQUIRED, .doc = "Paths of values that answers leave out")),
 };
 
 static const struct fa_shape namespace_shape = {

@@ -12,7 +12,8 @@ struct fa_type_body {
     const char *reason;
 };
 
-/* Of a struct fa_type_body, and of a struct faina_type_policy: PUT /types/{type}, and what is stored; and {items} of many. */
+/* Of a struct fa_type_body, and of a struct faina_type_policy: PUT /types/{type}, and what is
+ * stored; and {items} of many. */
 extern const struct fa_shape fa_body_type, fa_shape_type, fa_shape_types;
 
 #endif

@@ -377,8 +377,8 @@ static enum faina_code store_minutes(struct fa_engine *engine, int64_t until_us)
         struct rows rows = {.arena = {0}};
 
         make_rows(&rows, minute);
-        code = run_chore(engine, &(struct store_chore){.rows = &rows,
-                                                       .is_last = until_us == INT64_MAX});
+        code = run_chore(engine,
+                         &(struct store_chore){.rows = &rows, .is_last = until_us == INT64_MAX});
         fa_arena_finish(&rows.arena);
         if (code == FAINA_OK)
             fa_history_log_stored(engine->history, minute, fa_db_now(engine->writers[0].db));

@@ -171,8 +171,8 @@ static void put_value(char *out, size_t size, enum unit unit, int64_t value)
     }
 }
 
-/* Rows of limits that are not in limits.h: of the history (model/history.h) and of groups of failures
- * (model/failure_group.h). */
+/* Rows of limits that are not in limits.h: of the history (model/history.h) and of groups of
+ * failures (model/failure_group.h). */
 #define OTHER_ROWS 5
 
 static void test_limits__the_manual_has_the_table(void **state)
