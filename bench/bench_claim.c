@@ -5,6 +5,8 @@
  * many tasks (bench_fill_postgres.h). A sample is one claim of 100. Then the claimed tasks are
  * completed and as many are submitted, which isn't timed, so that every claim finds the same
  * backlog, and not the tasks that the previous one has just read. The sets alternate.
+ *
+ * The part "claim-groups" compares tasks of many groups with as many tasks of one.
  */
 #include "base/clock.h"
 #include "bench/bench_driver.h"
@@ -23,6 +25,7 @@
 #define WARM_UP 10
 #define RESOURCE "bench.full"
 #define FEW 10000
+#define GROUPS 100000
 #define LIMIT 1.3
 #define URGENT 100             /* the priority of throttled tasks */
 #define POSTGRES_ENDED 5000000 /* the server inserts them in a minute */
@@ -30,11 +33,21 @@
 /* Sizes of --quick are divided by this. */
 #define QUICK_DIVISOR 100
 
-enum set { FEW_WAIT, MANY_WAIT, THROTTLED, RATED, ENDED, HUGE_WAIT, SET_COUNT };
+enum set {
+    FEW_WAIT,
+    MANY_WAIT,
+    THROTTLED,
+    RATED,
+    ENDED,
+    HUGE_WAIT,
+    ONE_GROUP,
+    MANY_GROUPS,
+    SET_COUNT
+};
 
-/* The first is what the others are compared with. */
+/* The first of a part is what the others are compared with. */
 static const struct {
-    int64_t waiting, throttled, ended;
+    int64_t waiting, throttled, ended, groups;
     bool by_rate; /* the throttled tasks' resource has no token; else it is at its limit */
 } sets[SET_COUNT] = {
     [FEW_WAIT] = {.waiting = FEW},
@@ -43,6 +56,8 @@ static const struct {
     [RATED] = {.waiting = FEW, .throttled = 1000000, .by_rate = true},
     [ENDED] = {.waiting = FEW, .ended = 1000000},
     [HUGE_WAIT] = {.waiting = 10000000},
+    [ONE_GROUP] = {.waiting = GROUPS, .groups = 1},
+    [MANY_GROUPS] = {.waiting = GROUPS, .groups = GROUPS},
 };
 
 static const struct faina_submit plain = {.type = FA_BENCH_TYPE};
@@ -67,7 +82,7 @@ static enum faina_code submit_many(const struct fa_bench *bench, struct claim_se
 {
     enum faina_code code = FAINA_OK;
 
-    if (set->session && count > BUILD_BATCH) {
+    if (set->session && count > BUILD_BATCH && sets[set->kind].groups == 0) {
         code = fa_bench_driver_submit(&set->driver, like, BUILD_BATCH, false, err);
         if (code != FAINA_OK)
             return code;
@@ -174,6 +189,7 @@ static enum faina_code build(const struct fa_bench *bench, struct claim_set *set
         code = end_many(bench, set, row->ended, err);
     if (code == FAINA_OK)
         code = throttle_many(bench, set, row->throttled, err);
+    set->driver.group_count = (uint64_t)sets[set->kind].groups;
     if (code == FAINA_OK)
         code = submit_many(bench, set, &plain, row->waiting, err);
     if (code == FAINA_OK && set->session)
@@ -262,6 +278,9 @@ static void row_init(const struct fa_bench *bench, struct fa_bench_latency *row,
                  sets[kind].by_rate ? "without a token" : "throttled");
     else if (row->ended > 0)
         snprintf(row->name, sizeof row->name, "%s waiting beside %s ended", waiting, others);
+    else if (sets[kind].groups > 0)
+        snprintf(row->name, sizeof row->name, "%s waiting %s", waiting,
+                 kind == ONE_GROUP ? "in one group (base)" : "in as many groups");
     else
         snprintf(row->name, sizeof row->name, "%s waiting%s", waiting,
                  kind == FEW_WAIT ? " (base)" : "");
@@ -271,7 +290,9 @@ enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct 
 {
     struct fa_bench_report *report = &bench->report;
     struct claim_set all[SET_COUNT] = {0};
-    size_t count = bench->is_huge ? SET_COUNT : HUGE_WAIT;
+    bool has_groups = strcmp(name, "claim-groups") == 0;
+    enum set first = has_groups ? ONE_GROUP : FEW_WAIT;
+    size_t count = has_groups ? 2 : bench->is_huge ? HUGE_WAIT + 1 : HUGE_WAIT;
     char location[4100];
     enum faina_code code = fa_bench_location_make(bench, name, location, sizeof location, err);
 
@@ -279,7 +300,7 @@ enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct 
         return code;
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
         assert(report->latency_count < FA_BENCH_ROWS_MAX);
-        all[i].kind = (enum set)i;
+        all[i].kind = (enum set)(first + i);
         all[i].row = &report->latencies[report->latency_count++];
         row_init(bench, all[i].row, all[i].kind);
         code = build(bench, &all[i], location, err);

@@ -63,6 +63,10 @@ static void fill_submit(struct fa_bench_driver *driver, struct fa_op *op, size_t
         fa_bench_key(&driver->random, driver->keys[i]);
         submit->idempotency_key = driver->keys[i];
     }
+    if (driver->group_count > 0)
+        submit->group =
+            fa_arena_printf(&driver->arena, "group %llu",
+                            (unsigned long long)(driver->submitted % driver->group_count));
     *op = (struct fa_op){.kind = FA_OP_SUBMIT, .submit = submit, .arena = &driver->arena};
 }
 

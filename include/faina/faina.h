@@ -183,6 +183,7 @@ struct faina_task {
     struct faina_retry_policy retry;
     int64_t timeout_ms;  /* the longest run of one attempt; 0: no limit */
     int64_t start_by_us; /* it is cancelled if it was not started by then; 0: never */
+    const char *group;   /* its fair share */
     int64_t expires_us;  /* deadline of background work */
     char team_id[FAINA_ID_SIZE];
     const char *created_by;
@@ -243,6 +244,9 @@ struct faina_submit {
     enum faina_on_duplicate on_duplicate; /* with a key or dedupe_input only */
     const char *traceparent; /* W3C Trace Context of the submitter, stored in the metadata */
     bool has_priority;       /* a priority of 0 is the task's own: that of its type doesn't apply */
+    /* Ready tasks of one type and priority take turns by their groups, however many each has; up to
+     * 255 bytes. */
+    const char *group;
 };
 
 /* The caller of an operation on a task, and the state it expects. All zero: not a worker, in any
@@ -385,6 +389,7 @@ struct faina_report {
     int progress;         /* 0..100 */
     const char *state;    /* NULL: unchanged; up to 1,024 bytes */
     const char *metadata; /* NULL: unchanged; else a JSON merge patch (RFC 7396) */
+    const char *group;    /* NULL: unchanged; "": none */
 };
 
 /* Reports the progress of a claimed, running or background task. Also renews the lease. */
@@ -486,6 +491,7 @@ struct faina_update {
     int64_t start_by_ms;  /* from now ... */
     int64_t start_by_us;  /* ... or a time; 0 and 0: unchanged */
     const char *metadata; /* NULL: unchanged; else a JSON merge patch (RFC 7396) */
+    const char *group;    /* NULL: unchanged; "": none */
 };
 
 /* Changes a pending or blocked task, and the metadata of any task that has not ended. TASK_ACTIVE:
@@ -584,6 +590,7 @@ struct faina_query {
     int64_t due_before_us; /* pending ones with an earlier run_at_us, or submit; 0: any */
     const struct faina_metadata_is *metadata; /* all of these are true */
     size_t metadata_count;                    /* up to 16 */
+    const char *group;                        /* NULL: any */
 };
 
 /* Newest first, unless `sort` says otherwise. A page may have fewer tasks than `limit`, or none,
@@ -632,7 +639,8 @@ FAINA_API enum faina_code faina_wait(struct faina *engine, const char *id, int64
 struct faina_reason {
     const char *kind;    /* "ready" (only a worker is missing), "due", "dependency", "resource",
                             "paused", "worker" (no live worker handles its type), "service"
-                            (none of those reaches a resource), "held", "background", "ended" */
+                            (none of those reaches a resource), "turn" (of its group), "held",
+                            "background", "ended" */
     const char *message; /* one sentence */
     int64_t until_us;    /* the earliest time at which it ends; 0: not known */
 };

@@ -234,6 +234,7 @@ static void print_record(struct fa_cli *cli, const struct faina_task *task)
                    join(arena, task->depends_on, task->depends_on_count));
     fa_record_line(cli, "parent", FA_PLAIN, id_or_null);
     fa_record_line(cli, "team", FA_PLAIN, task->team_id[0] ? task->team_id : NULL);
+    fa_record_line(cli, "group", FA_PLAIN, task->group);
     fa_record_line(cli, "createdBy", FA_PLAIN, task->created_by);
     if (task->origin)
         fa_record_line(

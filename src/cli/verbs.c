@@ -76,6 +76,7 @@ static const struct fa_flag submit_flags[] = {
     F_METADATA,
     {"spec", 0, "JSON", "settings to store with the task; also @FILE", .takes = FA_TAKES_JSON},
     {"team", 0, "ID", "the team it belongs to"},
+    {"group", 0, "NAME", "its fair share: groups of one type and priority take turns"},
     {"created-by", 0, "WHO", "the person or program that submits it"},
     {"traceparent", 0, "TEXT", "the trace that it continues (W3C Trace Context)"},
     {"wait", 0, NULL, "wait until it has ended"},
@@ -96,6 +97,7 @@ static const struct fa_flag ls_flags[] = {
     F_STATUS, F_TYPE, F_TEAM, F_PARENT,
     {"name", 0, "TEXT", "only tasks with this name"},
     {"created-by", 0, "WHO", "only tasks submitted with this --created-by"},
+    {"group", 0, "NAME", "only tasks of this group"},
     {"key", 'k', "KEY", "only tasks with this idempotency key"},
     {"after", 0, "TIME", "created at this time or later; a duration counts back from now"},
     {"before", 0, "TIME", "created before this time; a duration counts back from now"},
@@ -168,6 +170,7 @@ static const struct fa_flag update_flags[] = {
     {"max-attempts", 0, "N", "how many attempts in all (0: no limit)"},
     {"timeout", 0, "DURATION", "the longest run of one attempt"},
     {"start-by", 0, "DURATION|TIME", "cancel it if it was not started by then"},
+    {"group", 0, "NAME", "its fair share; '' is none"},
     F_METADATA, F_MANY, F_VERSION, F_END,
 };
 static const struct fa_flag version_flags[] = {F_VERSION, F_END};
@@ -431,9 +434,10 @@ const struct fa_verb fa_verbs[] = {
      "prints the task. If the task already exists (--key, --dedupe), its id is printed again.\n"
      "With --bulk each line of FILE, or of stdin, is a JSON object with the fields namespace, "
      "type, name, input (or payload), metadata, spec, priority, maxAttempts, maxRetries, delay, "
-     "runAt, idempotencyKey, dedupe, keyScope, onDuplicate, dependsOn, resources, retry, teamId "
-     "and createdBy; TYPE is for lines without one, and a line with a name or an input needs none. "
-     "Lines that are refused are reported with their number, and the others are stored.\n"
+     "runAt, idempotencyKey, dedupe, keyScope, onDuplicate, dependsOn, resources, retry, group, "
+     "teamId and createdBy; TYPE is for lines without one, and a line with a name or an input "
+     "needs none. Lines that are refused are reported with their number, and the others are "
+     "stored.\n"
      "With --wait the exit code is 0 if the task completed, 1 if it ended otherwise, and 5 on a "
      "timeout.",
      "faina submit mail.send '{\"to\":\"ann@example.com\"}'\n"

@@ -221,7 +221,7 @@ static bool matches(const struct faina_query *query, const struct faina_task *ta
     bool is_all = query->ns != NULL && strcmp(query->ns, "*") == 0;
 
     return task->deleted_us == 0 && query->team_id == NULL && query->parent_id == NULL &&
-           (query->statuses == 0 || query->statuses >> task->status & 1) &&
+           query->group == NULL && (query->statuses == 0 || query->statuses >> task->status & 1) &&
            (is_all || strcmp(query->ns ? query->ns : "default", task->ns) == 0) &&
            (query->type == NULL || fa_name_is_same(query->type, task->type)) &&
            is_or_any(query->name, task->name) && is_or_any(query->created_by, task->created_by) &&

@@ -500,6 +500,8 @@ enum faina_code fa_check_update(const struct faina_update *update, struct faina_
     attempts(&c, update->max_attempts, "maxAttempts");
     duration(&c, update->timeout_ms, FA_DURATION_MS_MAX, "timeout");
     when(&c, update->start_by_ms, update->start_by_us, "startBy");
+    if (update->group != NULL && update->group[0] != '\0')
+        name_if_set(&c, update->group, FA_GROUP_SIZE_MAX, "group");
     if (update->metadata)
         object(&c, update->metadata, FA_METADATA_SIZE_MAX, "metadata");
     return c.result;
@@ -589,6 +591,7 @@ enum faina_code fa_check_query(const struct faina_query *query, struct faina_err
     team_if_set(&c, query->team_id);
     id_if_set(&c, query->parent_id, "parentId");
     name_if_set(&c, query->created_by, FA_CREATED_BY_SIZE_MAX, "createdBy");
+    name_if_set(&c, query->group, FA_GROUP_SIZE_MAX, "group");
     name_if_set(&c, query->idempotency_key, FA_KEY_SIZE_MAX, "idempotencyKey");
     time_if_set(&c, query->created_after_us, "createdAfter");
     time_if_set(&c, query->created_before_us, "createdBefore");

@@ -94,6 +94,9 @@ const struct fa_field fa_submit_fields[] = {
      .doc = "The longest run of one attempt: the engine ends it, and it is retried"},
     {MEMBER("startBy", WHEN, start_by_ms), .count = offsetof(struct faina_submit, start_by_us),
      .doc = "A task that was not started by then is cancelled: a duration or a time"},
+    {MEMBER("group", TEXT, group), .max = FA_GROUP_SIZE_MAX,
+     .doc = "Fair share: ready tasks of one type and priority take turns by their groups, however "
+            "many tasks each has"},
     {.name = "nulls", .type = FA_FIELD_NULLS, .flags = FA_FIELD_DIRECT,
      .doc = "Names of payload members whose value is JSON null; a null itself means unset"},
     {MEMBER("teamId", TEXT, team_id), .flags = FA_FIELD_UUID | FA_FIELD_TEAM, .excludes = "team_id",

@@ -230,6 +230,7 @@ const struct fa_shape fa_shape_task = {
          .doc = "The longest that the waits between all its attempts take together"},
         TASK("runAt", TIME, run_at_us, .doc = "Earliest start"),
         TASK("timeout", DURATION, timeout_ms, .doc = "The longest run of one attempt"),
+        TASK("group", TEXT, group, .doc = "Its fair share"),
         TASK("startBy", TIME, start_by_us, .doc = "Cancelled if it was not started by then"),
         TASK("phase", ENUM, phase, .word = fa_phase_word,
              .doc = "Which entry of the handler runs next: `resume` after its subtasks have ended, "

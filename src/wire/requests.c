@@ -341,6 +341,8 @@ REQUEST(update, "Update",
     UPDATE("startBy", WHEN, start_by_ms,
            .count = offsetof(struct fa_update_body, update.start_by_us),
            .doc = "The task is cancelled if it was not started by then"),
+    UPDATE("group", TEXT, group, .max = FA_GROUP_SIZE_MAX,
+           .doc = "Fair share, as in a submit; `\"\"` is none"),
     UPDATE("metadata", JSON, metadata, .flags = FA_FIELD_OBJECT, .max = FA_METADATA_SIZE_MAX,
            .doc = "Merged into the task's metadata (RFC 7396); also while the task is held"),
     REASON(struct fa_update_body, reason));

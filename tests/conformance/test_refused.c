@@ -28,6 +28,7 @@ static void test_refused__submits(struct fa_t *t)
                                   .depends_on_count = 1),
                   "dependsOn");
     check_refused(t, fa_t_try_submit(t, .type = "y", .team_id = id), "teamId");
+    check_refused(t, fa_t_try_submit(t, .type = "y", .group = "g"), "group");
     CHECK_OK(t, fa_t_list(t, .ns = "*"));
     CHECK_INT(t->op.tasks->count, 1);
 }

@@ -37,6 +37,7 @@ TARGETS = [
     ("claim of 100: 200 waiting behind 10,000 throttled", "at most", 1.3),
     ("claim of 100: 200 waiting behind 10,000 without a token", "at most", 1.3),
     ("claim of 100: 200 waiting beside 10,000 ended", "at most", 1.3),
+    ("claim of 100: 1,000 waiting in as many groups", "at most", 1.3),
     ("five expressions on a 300-byte event / scanning its bytes once", "at most", 3),
     ("emit, 10 of 1,000 triggers match / its tasks as a batch", "at least", 0.5),
     ("emit, triggers of five forms / its tasks as a batch", "at least", 0.5),
@@ -76,6 +77,7 @@ POSTGRES_TARGETS = [
     ("claim of 100: 200 waiting behind 10,000 throttled", "at most", 1.3),
     ("claim of 100: 200 waiting behind 10,000 without a token", "at most", 1.3),
     ("claim of 100: 200 waiting beside 50,000 ended", "at most", 1.3),
+    ("claim of 100: 1,000 waiting in as many groups", "at most", 1.3),
     ("emit, 10 of 1,000 triggers match / its tasks as a batch", "at least", 0.5),
     ("emit, triggers of five forms / its tasks as a batch", "at least", 0.5),
     ("emit with 10,000 triggers on other types / without them", "at least", 0.9),
@@ -130,9 +132,11 @@ def check_ratio(ratio):
 
 
 def check_claims(table, report, ended):
-    claims, lanes = report["claims"][:5], report["claims"][5:]
+    claims, groups, lanes = (report["claims"][:5], report["claims"][5:7], report["claims"][7:])
     assert [(c["waiting"], c["throttled"], c["ended"]) for c in claims] == [
         (200, 0, 0), (10000, 0, 0), (200, 10000, 0), (200, 10000, 0), (200, 0, ended)]
+    assert [c["name"] for c in groups] == ["1,000 waiting in one group (base)",
+                                           "1,000 waiting in as many groups"], groups
     assert [(c["name"], c["samples"]) for c in lanes] == LANES, lanes
     for claim in report["claims"]:
         assert 0 < claim["medianUs"] <= claim["p99Us"], claim
@@ -185,7 +189,7 @@ def test_bench__a_ratio_is_made_of_its_two_rows(folder):
 def test_bench__memory_has_no_raw_parts(folder):
     table, report = quick(folder, "--url", "memory:", "--rounds", "1")
     assert sorted(rows(report)) == sorted(ENGINE), rows(report)
-    assert report["memory"] is None and len(report["claims"]) == 5 + len(LANES)
+    assert report["memory"] is None and len(report["claims"]) == 7 + len(LANES)
     assert "raw" not in table, table
 
 

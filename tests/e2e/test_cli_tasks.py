@@ -8,7 +8,7 @@ import time
 from helper_cli import ID, contains, equal, is_true, run
 
 FIELDS = """id namespace type name status state progress priority input output error metadata spec
-idempotencyKey keyScope inputHash attempts maxAttempts retryWindow timeout startBy runAt workerId leaseExpiresAt parentId dependsOn
+idempotencyKey keyScope inputHash attempts maxAttempts retryWindow timeout group startBy runAt workerId leaseExpiresAt parentId dependsOn
 resources expiresAt teamId createdBy version createdAt updatedAt claimedAt startedAt completedAt
 deletedAt phase fence retry origin""".split()
 

@@ -116,7 +116,9 @@ static void fill_fields(struct fa_t *t)
                 .team_id = team_id, .created_by = "ann");
     fa_t_submit(t, .type = "dedupe", .input = "{\"b\":1,\"a\":2}", .dedupe_input = true);
     fa_t_submit(t, .type = "later", .delay_ms = HOUR_MS, .idempotency_key = "later",
-                .start_by_ms = 2 * HOUR_MS, .timeout_ms = 5000);
+                .start_by_ms = 2 * HOUR_MS, .timeout_ms = 5000, .group = "red");
+    fa_t_submit(t, .type = "fair", .group = "red");
+    fa_t_submit(t, .type = "fair", .group = "blue", .priority = 3);
     id = fa_t_submit(t, .type = "again", .retry = {HOUR_MS, 1, HOUR_MS});
     fa_t_take(t, id, "w1");
     CHECK_OK(t, fa_t_report(t, id, BY("w1"),

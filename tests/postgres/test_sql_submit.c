@@ -377,6 +377,35 @@ static void test_sql_submit__an_open_transaction_blocks_nobody(void **state)
     fa_t_check_sound(t);
 }
 
+/* The engine gives it a turn once it is committed. Nothing is locked until then. */
+static void test_sql_submit__groups_take_turns(void **state)
+{
+    struct fa_sql_world *world = *state;
+    struct fa_t *t = &world->t;
+    const char *id, *names = "";
+
+    fa_sql_open(world);
+    fa_psql_exec(world->one, "BEGIN");
+    id = fa_sql_submit(world, world->one, "'x', name => 'a1', \"group\" => 'a'");
+    fa_sql_submit(world, world->one, "'x', name => 'a2', \"group\" => 'a'");
+    fa_t_submit(t, .type = "x", .name = "b1", .group = "b");
+    fa_psql_exec(world->two, "SET lock_timeout = '100ms'");
+    fa_sql_submit(world, world->two, "'x', name => 'b2', \"group\" => 'b'");
+    fa_psql_exec(world->one, "COMMIT");
+    fa_psql_exec(world->one, "SELECT submit_many('[{\"type\": \"x\", \"name\": \"c1\", "
+                             "\"group\": \"c\"}]')");
+    CHECK_STR(fa_t_task(t, id)->group, "a");
+    CHECK_INT(fa_psql_int(world->one, "SELECT count(*) FROM tasks WHERE \"group\" = 'a'"), 2);
+    for (int i = 0; i < 5; i++) {
+        do {
+            CHECK_OK(t, fa_t_claim_wait(t, &(struct faina_claim){.worker_id = "w", .limit = 1}));
+        } while (t->op.tasks->count == 0);
+        names = fa_arena_printf(&t->arena, "%s%c", names, t->op.tasks->items[0].name[0]);
+    }
+    CHECK(strchr(names, 'c') != NULL && strlen(names) == 5, "%s", names);
+    fa_t_check_sound(t);
+}
+
 static void test_sql_submit__goes_with_its_transaction(void **state)
 {
     struct fa_sql_world *world = *state;
@@ -638,7 +667,7 @@ static void test_sql_submit__wakes_who_waits(void **state)
 static void test_sql_submit__applies_twice(void **state)
 {
     struct fa_sql_world *world = *state;
-    const char *path = FA_SOURCE_ROOT "/src/store/db/postgres/migrations/0023_keys.sql";
+    const char *path = FA_SOURCE_ROOT "/src/store/db/postgres/migrations/0032_groups.sql";
     char *text;
     FILE *file;
     size_t len;
@@ -680,6 +709,7 @@ int main(int argc, char **argv)
         TEST(keys_have_scopes),
         TEST(a_frozen_view_must_retry),
         TEST(an_open_transaction_blocks_nobody),
+        TEST(groups_take_turns),
         TEST(goes_with_its_transaction),
         TEST(ids_follow_the_clock),
         TEST(waits_for_others),

@@ -7,7 +7,8 @@ import threading
 from helper_server import API, NO_ID, equal, is_true, run
 
 FIELDS = """id namespace type name status state progress priority input output error metadata spec
-idempotencyKey inputHash attempts maxAttempts retry retryWindow timeout startBy runAt phase workerId leaseExpiresAt fence parentId
+idempotencyKey keyScope inputHash
+attempts maxAttempts retry retryWindow timeout group startBy runAt phase workerId leaseExpiresAt fence parentId
 dependsOn resources expiresAt teamId createdBy origin version createdAt updatedAt claimedAt startedAt
 completedAt deletedAt""".split()
 

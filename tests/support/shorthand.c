@@ -156,6 +156,7 @@ static void add_texts(struct fa_buf *buf, const struct faina_task *task)
         {"parent", task->parent_id},
         {"team", task->team_id},
         {"created_by", task->created_by},
+        {"group", task->group},
     };
 
     for (size_t i = 0; i < FA_COUNT(texts); i++)

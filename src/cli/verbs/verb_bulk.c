@@ -164,6 +164,8 @@ static void apply_defaults(const struct bulk *bulk, struct faina_submit *submit)
         submit->spec = defaults->spec;
     if (!submit->team_id)
         submit->team_id = defaults->team_id;
+    if (!submit->group)
+        submit->group = defaults->group;
     if (!submit->created_by)
         submit->created_by = defaults->created_by;
     if (!submit->resources) {

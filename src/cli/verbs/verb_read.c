@@ -179,6 +179,7 @@ int fa_verb_ls(struct fa_cli *cli)
     query.team_id = fa_flag(cli, "team");
     query.parent_id = fa_flag(cli, "parent");
     query.created_by = fa_flag(cli, "created-by");
+    query.group = fa_flag(cli, "group");
     query.idempotency_key = fa_flag(cli, "key");
     query.cursor = fa_flag(cli, "cursor");
     code = fa_flag_where(cli, &query);

@@ -84,6 +84,7 @@ static int read_flags(struct fa_cli *cli, struct faina_submit *submit)
     submit->team_id = fa_flag(cli, "team");
     submit->created_by = fa_flag(cli, "created-by");
     submit->traceparent = fa_flag(cli, "traceparent");
+    submit->group = fa_flag(cli, "group");
     code = fa_flag_names(cli, "resource", &submit->resources, &submit->resource_count);
     if (code == FA_EXIT_OK)
         code = fa_flag_names(cli, "depends-on", &submit->depends_on, &submit->depends_on_count);

@@ -75,7 +75,7 @@ static int check_selection(struct fa_cli *cli)
 
 int fa_verb_update(struct fa_cli *cli)
 {
-    struct faina_update update = {.name = fa_flag(cli, "name")};
+    struct faina_update update = {.name = fa_flag(cli, "name"), .group = fa_flag(cli, "group")};
     int64_t priority = 0, attempts = -1;
     int code = fa_flag_int(cli, "priority", FA_PRIORITY_MIN, FA_PRIORITY_MAX, &priority);
 
@@ -97,9 +97,9 @@ int fa_verb_update(struct fa_cli *cli)
         update.max_attempts = attempts == 0 ? FAINA_UNLIMITED : (int)attempts;
     if (!update.name && !update.has_priority && !update.has_run_at && attempts < 0 &&
         update.timeout_ms == 0 && update.start_by_ms == 0 && update.start_by_us == 0 &&
-        !update.metadata)
+        !update.metadata && !update.group)
         return fa_cli_usage(cli, "give what to change: --name, --priority, --run-at, "
-                                 "--max-attempts, --timeout, --start-by or --metadata");
+                                 "--max-attempts, --timeout, --start-by, --group or --metadata");
     code = check_selection(cli);
     if (code != FA_EXIT_OK)
         return code;

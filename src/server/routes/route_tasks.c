@@ -123,6 +123,7 @@ static struct faina_task preview(const struct faina_submit *submit, struct fa_ar
                         : submit->max_attempts == FAINA_UNLIMITED ? 0
                                                                   : submit->max_attempts,
         .retry = submit->retry,
+        .group = submit->group,
         .run_at_us = submit->delay_ms > 0 ? now_us + submit->delay_ms * 1000 : submit->run_at_us,
         .depends_on = submit->depends_on,
         .depends_on_count = submit->depends_on_count,

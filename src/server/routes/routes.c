@@ -73,7 +73,7 @@ const struct fa_route fa_routes[] = {
      "curl $URL" FA_API "/tasks:batch" JSON
      "'{\"tasks\":[{\"type\":\"mail.send\",\"input\":1},{\"type\":\"mail.send\",\"input\":2}]}'"},
     {"GET", FA_API "/tasks", FA_OP_LIST, fa_handle_list, 0, NULL,
-     "namespace status type name teamId team_id parentId createdBy idempotencyKey workerId "
+     "namespace status type name teamId team_id parentId createdBy group idempotencyKey workerId "
      "resource errorKind origin schedule metadata.* createdAfter createdBefore updatedAfter "
      "updatedBefore endedAfter endedBefore dueBefore sort order " PAGE " brief",
      NULL, &fa_shape_tasks, 200,
@@ -150,8 +150,8 @@ const struct fa_route fa_routes[] = {
      "curl \"$URL" FA_API "/tasks/$ID/wait?timeout=1\""},
     {"PATCH", TASK, FA_OP_UPDATE, fa_handle_update, 0, NULL, NULL, &fa_body_update,
      &fa_shape_task, 200, "Change a waiting task",
-     "`name`, `priority`, `runAt`, `maxAttempts`, `timeout` and `startBy` of a task that is "
-     "pending or blocked; `metadata` of every task that has not ended. 409 `task_active`: it is "
+     "`name`, `priority`, `runAt`, `maxAttempts`, `timeout`, `startBy` and `group` of a task that "
+     "is pending or blocked; `metadata` of every task that has not ended. 409 `task_active`: it is "
      "held. `If-Match` refuses a task that has changed. The event `updated` has the values before "
      "and after.",
      "curl -X PATCH $URL" FA_API "/tasks/$ID" JSON "'{\"priority\":10,\"runAt\":\"now\"}'"},

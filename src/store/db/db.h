@@ -42,7 +42,7 @@ struct fa_value {
     struct fa_bytes text;
 };
 
-#define FA_VALUES_MAX 40 /* most parameters or columns of a statement */
+#define FA_VALUES_MAX 48 /* most parameters or columns of a statement */
 
 static inline struct fa_value fa_value_int(int64_t i)
 {

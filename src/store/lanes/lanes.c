@@ -186,7 +186,7 @@ static bool has_resource(const struct fa_lane *lane, const struct fa_resource *r
 static void link_resources(struct fa_lanes *lanes, struct fa_lane *lane)
 {
     struct fa_arena scratch = {0};
-    struct fa_json names = fa_json_value(fa_str(lane->resources_json)), value;
+    struct fa_json names = fa_json_value(fa_str(lane->resources_json + lane->has_groups)), value;
     struct fa_json_iter it = fa_json_iter(names);
 
     size_t count = fa_json_count(names);
@@ -263,6 +263,7 @@ static struct fa_lane *add_lane(struct fa_lanes *lanes, int64_t id, const char *
     lane->id = id;
     lane->lanes = lanes;
     lane->resources_json = fa_name_copy(resources_json);
+    lane->has_groups = resources_json[0] == ' ';
     fa_types_add_lane(&lanes->types, lane, ns, type);
     link_resources(lanes, lane);
     add_to_index(lanes, lane);
@@ -833,15 +834,17 @@ static enum faina_code make_lane(struct fa_lanes *lanes, struct fa_db *db, const
 
 enum faina_code fa_lanes_get(struct fa_lanes *lanes, struct fa_db *db, const char *ns,
                              const char *type, const char *const *names, size_t name_count,
-                             struct fa_lane **out, struct faina_error *err)
+                             bool has_groups, struct fa_lane **out, struct faina_error *err)
 {
     struct fa_buf json;
-    const char *resources = "[]";
+    const char *resources = has_groups ? " []" : "[]";
     enum faina_code code = FAINA_OK;
 
     *out = NULL;
     fa_buf_init(&json, 64 * 1024);
     if (name_count > 0) {
+        if (has_groups)
+            fa_buf_add_char(&json, ' ');
         write_names(names, name_count, &json);
         resources = json.ptr;
     }

@@ -3,9 +3,12 @@
  *
  * A lane is (namespace, type, set of resources): tasks that can be claimed under exactly the same
  * conditions. Types and resources that differ only in the case of letters are the same: each
- * spelling has a lane of its own, with the same fa_type and fa_resource. A task is ready when it is
- * pending and due; the ready tasks of a lane are its ready queue (table `ready`), in the order of
- * their positions (heap.h). The cache also has each resource's limit and use, and the paused types.
+ * spelling has a lane of its own, with the same fa_type and fa_resource. Tasks with a group have
+ * lanes of their own, too: the text of their resources begins with a space.
+ *
+ * A task is ready when it is pending and due; the ready tasks of a lane are its ready queue (table
+ * `ready`), in the order of their positions (heap.h), or of their turns (turns.h) if they have a
+ * group. The cache also has each resource's limit and use, and the paused types.
  *
  *   L1  It mirrors the tables lane, resource, hold and paused as of the open transaction.
  *   L2  After a rollback it is loaded again, so nothing in it outlives a transaction that failed.
@@ -71,6 +74,7 @@ struct fa_lane {
     const char **resource_names;    /* the same, in the lane's spelling */
     size_t resource_count;
     bool is_stored;
+    bool has_groups; /* its tasks have groups */
     bool may_have_ready;
     bool is_listed;     /* in fa_lanes_ready (shared store) */
     uint64_t find_mark; /* claim_find.c: the last search that found it */
@@ -88,8 +92,10 @@ struct fa_lane {
     uint64_t arrivals;                    /* grows whenever tasks become ready */
     bool ahead_is_last;                   /* the queue has no more after these */
     struct fa_position ahead_end;         /* the queue was read up to here */
+    int64_t ahead_turn;                   /* ... with groups: to this turn of that rank, and id */
     size_t read_count;                    /* rows of the last read, also those left out ... */
     struct fa_position read_end;          /* ... and the position of the last one */
+    int64_t read_turn;                    /* ... and its turn */
     struct fa_position best;              /* lane_index.h, G1 */
     struct fa_lane_bucket *buckets[FA_AXIS_COUNT];
     uint32_t bucket_at[FA_AXIS_COUNT];
@@ -113,7 +119,7 @@ void fa_lanes_set_types_max(struct fa_lanes *lanes, int64_t types_max);
 FA_MUST_CHECK enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db,
                                             struct faina_error *err);
 
-#define FA_LANES_SCANS_MAX 3 /* calls that read ready queues, in one round trip */
+#define FA_LANES_SCANS_MAX 4 /* calls that read ready queues, in one round trip */
 
 /* Reads what other nodes may have changed: pauses, limits, and which lanes have ready tasks (L4).
  * If the table `ready` is bloated (scan_start.h) or lanes are few, all lanes are taken to have
@@ -163,7 +169,7 @@ bool fa_lane_needs_lock(const struct fa_lane *lane, uint64_t epoch);
  * INVALID_TASK: the namespace or the type can't have another lane. */
 FA_MUST_CHECK enum faina_code fa_lanes_get(struct fa_lanes *lanes, struct fa_db *db, const char *ns,
                                            const char *type, const char *const *names,
-                                           size_t name_count, struct fa_lane **out,
+                                           size_t name_count, bool has_groups, struct fa_lane **out,
                                            struct faina_error *err);
 struct fa_lane *fa_lanes_by_id(struct fa_lanes *lanes, int64_t id); /* NULL: no such lane */
 /* The same, but reads a lane that is not in the cache from the store: for readers, whose cache is

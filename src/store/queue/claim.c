@@ -75,6 +75,7 @@ struct queue_read {
     struct fa_lane **lanes;
     int64_t *wants;
     size_t count;
+    bool has_turns;      /* it is ready_scan_turns */
     bool is_plain;       /* it is ready_scan_plain, ... */
     int64_t since;       /* ... which finds tasks with ids from here ... */
     int64_t before;      /* ... to here, unless the lane has_past_days */
@@ -109,6 +110,19 @@ static void bind_plain_scan(void *ctx, size_t n, struct fa_value *v)
     bind_scan(ctx, n, v);
     v[4] = fa_value_int(lane->has_past_days ? INT64_MIN : read->since);
     v[5] = fa_value_int(lane->has_past_days ? INT64_MAX : read->before);
+}
+
+static void bind_turn_scan(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct queue_read *read = ctx;
+    const struct fa_lane *lane = read->lanes[n];
+
+    v[0] = fa_value_int(lane->id);
+    v[1] = fa_value_int(lane->ahead_end.rank);
+    v[2] = fa_value_int(lane->ahead_turn);
+    v[3] = fa_value_int(lane->ahead_end.key);
+    v[4] = fa_value_int(read->wants[n]);
+    v[5] = fa_value_int(wants_payloads(read, n));
 }
 
 static void bind_ranges(void *ctx, size_t n, struct fa_value *v)
@@ -172,6 +186,11 @@ static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
         else
             (void)fa_row_refuse(&unit->source, &loaded, loaded.damage, NULL); /* it stays ready */
     }
+    if (read->has_turns) {
+        lane->read_turn = fa_row_scanned_turn(columns);
+        if (row != NULL)
+            row->oldest_key = fa_row_scanned_oldest(columns);
+    }
     if (row != NULL && !fa_aside_has_task(unit->source.aside, row->id.key, unit->now_us))
         add_ahead(lane, row);
 }
@@ -213,6 +232,10 @@ static struct fa_db_call scan(struct queue_read *read)
         call.sql = FA_SQL_READY_SCAN_PARTS;
         call.param_count = 3;
         call.bind = bind_ranges;
+    } else if (read->has_turns) {
+        call.sql = FA_SQL_READY_SCAN_TURNS;
+        call.param_count = 6;
+        call.bind = bind_turn_scan;
     } else if (read->is_plain) {
         call.sql = FA_SQL_READY_SCAN_PLAIN;
         call.param_count = plain_params;
@@ -221,24 +244,35 @@ static struct fa_db_call scan(struct queue_read *read)
     return call;
 }
 
+/* Whether the last read has come further than those before. */
+static bool has_advanced(const struct fa_lane *lane)
+{
+    bool is_same_rank = lane->ahead_end.rank == lane->read_end.rank;
+
+    if (lane->has_groups && is_same_rank && lane->read_turn != lane->ahead_turn)
+        return lane->read_turn > lane->ahead_turn;
+    return fa_position_is_before(lane->ahead_end, lane->read_end);
+}
+
 /* Sets where the next read of the lane's queue begins. */
 static void set_ahead_end(struct fa_lane *lane, int64_t want)
 {
     lane->ahead_is_last = (int64_t)lane->read_count < want;
     if (lane->read_count == 0)
         return;
-    if (!fa_position_is_before(lane->ahead_end, lane->read_end))
+    if (!has_advanced(lane))
         lane->ahead_is_last = true; /* damaged rows, behind which nothing can be found */
     lane->ahead_end = lane->read_end;
+    lane->ahead_turn = lane->read_turn;
 }
 
 /* The statements of one round trip. Most queues have only plain tasks (row.h), which are read with
  * few columns and their payload. `full` reads all columns: of lanes that have other tasks, until
  * their queues are empty, and of lanes from which only a few tasks are wanted; in a shared store a
  * single lane is read as plain even then, since these few are going to be taken. `ranged` skips
- * dead rows. */
+ * dead rows. `turns` reads lanes whose tasks have groups, in the order of their turns. */
 struct read_plan {
-    struct queue_read plain, full, ranged;
+    struct queue_read plain, full, ranged, turns;
 };
 
 #define READ_CALLS FA_LANES_SCANS_MAX
@@ -249,9 +283,14 @@ static void plan_reads(struct fa_unit *unit, struct fa_lane *const *lanes, const
     bool is_single_lane = count == 1 && fa_db_has(unit->source.db, FA_DB_ROUND_TRIPS);
 
     *out = (struct read_plan){new_read(unit, count, true), new_read(unit, count, false),
-                              new_read(unit, count, false)};
+                              new_read(unit, count, false), new_read(unit, count, false)};
+    out->turns.has_turns = true;
     out->ranged.ranges = fa_arena_take(&unit->arena, (count + 1) * sizeof(char *));
     for (size_t i = 0; i < count; i++) {
+        if (lanes[i]->has_groups) {
+            add_queue(&out->turns, lanes[i], wants[i]);
+            continue;
+        }
         out->ranged.ranges[out->ranged.count] = fa_lane_scan_ranges(lanes[i], &unit->arena);
         if (out->ranged.ranges[out->ranged.count] != NULL)
             add_queue(&out->ranged, lanes[i], wants[i]);
@@ -267,6 +306,7 @@ static void make_calls(struct read_plan *plan, struct fa_db_call *out)
     out[0] = scan(&plan->plain);
     out[1] = scan(&plan->full);
     out[2] = scan(&plan->ranged);
+    out[3] = scan(&plan->turns);
 }
 
 static enum faina_code read_now(struct fa_unit *unit, struct fa_lane *const *lanes, size_t count,
@@ -321,6 +361,7 @@ static void reset_ahead(const struct fa_unit *unit, struct fa_lane *lane)
     lane->ahead_count = lane->ahead_next = 0;
     lane->ahead_is_last = false;
     lane->ahead_end = (struct fa_position){INT64_MIN, 0};
+    lane->ahead_turn = 0;
     lane->ahead_epoch = unit->epoch;
     lane->ahead_arrivals = lane->arrivals;
 }
@@ -394,7 +435,7 @@ static bool is_before(const struct fa_row *a, const struct fa_row *b)
 }
 
 /* Whether all tasks that this transaction made ready are new, and their queues were empty. In a
- * shared store that can't be known. */
+ * shared store that can't be known. Tasks with groups get their turns when they are written. */
 static bool are_new_in_empty_queues(const struct fa_unit *unit)
 {
     if (fa_db_has(unit->source.db, FA_DB_MANY_WRITERS) || unit->dirty_count > IN_MEMORY_MAX)
@@ -402,7 +443,7 @@ static bool are_new_in_empty_queues(const struct fa_unit *unit)
     for (size_t i = 0; i < unit->dirty_count; i++) {
         const struct fa_row *row = unit->dirty[i];
 
-        if (is_ready(row) && (!row->is_new || row->lane->may_have_ready))
+        if (is_ready(row) && (!row->is_new || row->lane->may_have_ready || row->lane->has_groups))
             return false;
     }
     return true;

@@ -14,9 +14,11 @@
 bool fa_claim_can_reach(const struct faina_claim *claim, const struct fa_lane *lane);
 /* Whether the claim may take tasks from the lane now. */
 bool fa_claim_is_open(const struct faina_claim *claim, const struct fa_lane *lane);
+/* Where the task is among those of other lanes. Lanes with groups are there by their oldest task,
+ * whose turn may come later. */
 static inline struct fa_position fa_claim_position(const struct fa_row *row)
 {
-    return (struct fa_position){row->rank, row->id.key};
+    return (struct fa_position){row->rank, row->oldest_key != 0 ? row->oldest_key : row->id.key};
 }
 
 /* The best ready task of the lane; NULL: it has none, or the claim can't take from it now. */

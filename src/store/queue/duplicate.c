@@ -111,6 +111,8 @@ static void take_values(struct fa_unit *unit, struct fa_row *row, const struct f
         row->is_replaced = true;
         row->written_rank = row->rank;
     }
+    if (row->rank != -(int64_t)plan->priority)
+        row->turn = 0;
     row->rank = -(int64_t)plan->priority;
     row->input = submit->input;
     row->first_metadata = submit->metadata;

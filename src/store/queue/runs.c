@@ -17,7 +17,7 @@ struct run {
 };
 
 /* Columns of ready_get. */
-enum { VERSION = 0, FLAGS = 3, ID = 12, RUN = 13 };
+enum { VERSION = 0, FLAGS = 3, ID = 13, RUN = 14 };
 
 static int by_key(const void *a, const void *b)
 {
@@ -147,7 +147,8 @@ bool fa_run_can_contain(const struct fa_row *row)
 {
     return row->version == 1 && (row->fence | row->attempts | row->progress) == 0 &&
            row->updated_us == row->created_us && (row->claimed_us | row->started_us) == 0 &&
-           row->due_us == 0 && row->state == NULL && row->error == NULL && row->metadata == NULL;
+           row->due_us == 0 && row->state == NULL && row->error == NULL && row->metadata == NULL &&
+           row->group == NULL;
 }
 
 static struct run run_of(const struct fa_row *row)

@@ -245,7 +245,7 @@ static enum faina_code get_lane(struct fa_unit *unit, const struct fa_policy *po
     return fa_lanes_get(unit->source.lanes, unit->source.db, plan->ns, plan->type,
                         has_own ? plan->submit->resources : policy->set.resources,
                         has_own ? plan->submit->resource_count : policy->set.resource_count,
-                        &plan->lane, err);
+                        plan->submit->group != NULL, &plan->lane, err);
 }
 
 enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *submit,
@@ -352,6 +352,7 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
     row->created_by = submit->created_by;
     row->retry = submit->retry;
     row->timeout_ms = submit->timeout_ms;
+    row->group = submit->group;
     if (submit->name != NULL && strcmp(submit->name, plan->type) != 0)
         row->name = submit->name;
     if (plan->input_hash[0] != '\0')

@@ -37,7 +37,7 @@ static enum faina_code get_wider_lane(struct fa_unit *unit, const struct fa_lane
     for (size_t i = 0; i < defaults->resource_count; i++)
         names[count++] = defaults->resources[i];
     return fa_lanes_get(unit->source.lanes, unit->source.db, lane->ns, lane->type, names, count,
-                        out, err);
+                        lane->has_groups, out, err);
 }
 
 static bool has_no_retry(struct faina_retry_policy retry)

@@ -2,7 +2,8 @@
  * update.c - changes a waiting task: what its submit has set, and its metadata.
  *
  * The columns of `task` are written at once, and the state row with the unit. A ready task whose
- * priority changes leaves its place in the queue before, because rows of `ready` are found by it.
+ * priority or group changes leaves its place in the queue before, because rows of `ready` are found
+ * by it. Tasks with a group and tasks without are in different lanes.
  */
 #include "store/queue/ops.h"
 
@@ -15,7 +16,7 @@ static bool changes_submit(const struct faina_update *update)
 {
     return update->name != NULL || update->has_priority || update->has_run_at ||
            update->max_attempts != 0 || update->timeout_ms != 0 || update->start_by_ms != 0 ||
-           update->start_by_us != 0;
+           update->start_by_us != 0 || update->group != NULL;
 }
 
 /* Refuses a task that isn't waiting; an ended one with the code of its end. */
@@ -85,6 +86,8 @@ static const char *take_picture(struct fa_unit *unit, const struct fa_row *row,
         fa_json_key(w, "startBy");
         put_time(w, row->start_by_us);
     }
+    if (update->group != NULL)
+        fa_json_set_str(w, "group", row->group);
     fa_json_end_object(w);
     text = fa_arena_copy(&unit->arena, picture.buf.ptr, picture.buf.len);
     fa_buf_finish(&picture.buf);
@@ -144,7 +147,7 @@ static void set_members(struct fa_unit *unit, struct fa_row *row, const struct f
 static enum faina_code write_task(struct fa_unit *unit, const struct fa_row *row,
                                   struct faina_error *err)
 {
-    struct fa_value params[7] = {
+    struct fa_value params[9] = {
         fa_value_int(row->id.key),
         fa_value_text(row->name),
         fa_value_int(row->rank),
@@ -152,22 +155,66 @@ static enum faina_code write_task(struct fa_unit *unit, const struct fa_row *row
         fa_value_int_or_null(row->run_at_us),
         fa_value_int_or_null(row->timeout_ms),
         fa_value_int_or_null(row->start_by_us),
+        fa_value_int(row->lane->id),
+        fa_value_text(row->group),
     };
 
-    return fa_db_one(unit->source.db, FA_SQL_TASK_UPDATE, params, 7, NULL, NULL, err);
+    return fa_db_one(unit->source.db, FA_SQL_TASK_UPDATE, params, 9, NULL, NULL, err);
+}
+
+/* The group "" is none. */
+static bool changes_group(const struct fa_row *row, const struct faina_update *update)
+{
+    return update->group != NULL && strcmp(row->group ? row->group : "", update->group) != 0;
+}
+
+/* The row leaves the table of its status, and enters it again in the other lane. */
+static enum faina_code change_lane(struct fa_unit *unit, struct fa_row *row,
+                                   struct faina_error *err)
+{
+    struct fa_lane *lane = row->lane;
+    struct fa_value key = fa_value_int(row->id.key);
+    enum faina_code code = fa_lanes_get(unit->source.lanes, unit->source.db, lane->ns, lane->type,
+                                        lane->resource_names, lane->resource_count,
+                                        row->group != NULL, &row->lane, err);
+
+    if (code == FAINA_OK && row->state_table == FA_STATE_TABLE_PARKED) {
+        code = fa_db_one(unit->source.db, FA_SQL_PARKED_DELETE, &key, 1, NULL, NULL, err);
+        row->state_table = FA_STATE_TABLE_NONE;
+    }
+    if (code != FAINA_OK)
+        return code;
+    fa_lane_count(lane, (int)row->status, -1);
+    fa_lane_count(row->lane, -1, (int)row->status);
+    return FAINA_OK;
+}
+
+static enum faina_code change_group(struct fa_unit *unit, struct fa_row *row,
+                                    const struct faina_update *update, struct faina_error *err)
+{
+    row->group = update->group[0] != '\0' ? update->group : NULL;
+    if ((row->group != NULL) == row->lane->has_groups)
+        return FAINA_OK;
+    return change_lane(unit, row, err);
 }
 
 /* The unit is flushed, so that the rows of the store are those of the unit. */
 static enum faina_code change_submit(struct fa_unit *unit, struct fa_op *op, struct fa_row *row)
 {
-    bool is_moved = op->update->has_priority && -(int64_t)op->update->priority != row->rank;
+    bool has_group = changes_group(row, op->update);
+    bool is_moved =
+        has_group || (op->update->has_priority && -(int64_t)op->update->priority != row->rank);
     bool was_ready = row->state_table == FA_STATE_TABLE_READY;
     enum faina_code code = FAINA_OK;
 
     if (is_moved)
         code = leave_queue(unit, row, &op->error);
+    if (code == FAINA_OK && has_group)
+        code = change_group(unit, row, op->update, &op->error);
     if (code != FAINA_OK)
         return code;
+    if (is_moved)
+        row->turn = 0;
     set_members(unit, row, op->update);
     unit->has_arrivals |= is_moved && was_ready;
     if (is_moved && was_ready)

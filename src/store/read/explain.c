@@ -1,6 +1,7 @@
 /* explain.c - the reasons why a task is not running, as text. */
 #include "store/read/lookup.h"
 
+#include "store/queue/turns.h"
 #include "store/read/resources.h"
 #include "store/read/show.h"
 #include "json/json.h"
@@ -211,6 +212,42 @@ static enum faina_code explain_resource(struct explain *x, const char *name)
     return code;
 }
 
+static void sink_turns(void *ctx, size_t n, const struct fa_value *columns)
+{
+    int64_t *turns = ctx;
+
+    (void)n;
+    turns[0] = fa_value_as_int(&columns[0]);
+    turns[1] = fa_value_as_int(&columns[1]);
+}
+
+#define COUNTED_MAX 10000 /* as in turn_before.sql */
+
+/* Where the turn of a task with a group is. */
+static enum faina_code explain_turn(struct explain *x)
+{
+    const struct fa_row *row = x->row;
+    struct fa_value params[3] = {fa_value_int(row->lane->id), fa_value_int(row->rank),
+                                 fa_value_int(row->turn)};
+    int64_t turns[2] = {0, row->turn}, rounds; /* tasks before it, the first turn */
+    enum faina_code code =
+        fa_db_one(x->source->db, FA_SQL_TURN_BEFORE, params, 3, sink_turns, turns, &x->op->error);
+
+    if (code != FAINA_OK || row->group == NULL)
+        return code;
+    rounds = turns[1] != 0 && turns[1] < row->turn ? (row->turn - turns[1]) / FA_TURN_ROUND : 0;
+    add(x, "turn", 0,
+        fa_arena_printf(
+            x->arena,
+            "it is number %lld%s of the tasks with groups of its type and priority: "
+            "group %s has its turn %s",
+            (long long)turns[0] + 1, turns[0] == COUNTED_MAX ? " or more" : "", row->group,
+            rounds == 0   ? "in this round"
+            : rounds == 1 ? "in the next round"
+                          : fa_arena_printf(x->arena, "%lld rounds from now", (long long)rounds)));
+    return FAINA_OK;
+}
+
 static void sink_found(void *ctx, size_t n, const struct fa_value *columns)
 {
     (void)n;
@@ -273,7 +310,7 @@ static enum faina_code explain_pending(struct explain *x)
         code = explain_workers(x);
     if (code == FAINA_OK && x->out->count == 0)
         add(x, "ready", 0, "it is ready, and waits for a worker to claim it");
-    return code;
+    return code == FAINA_OK && row->turn != 0 ? explain_turn(x) : code;
 }
 
 static void explain_held(struct explain *x)

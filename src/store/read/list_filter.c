@@ -207,7 +207,7 @@ static bool has_columns(const struct fa_list_filter *filter, const struct fa_row
            is_or_any(query->name, row->name ? row->name : row->lane->type) &&
            (query->team_id == NULL ||
             (row->team != NULL && strcasecmp(query->team_id, row->team) == 0)) &&
-           is_or_any(query->created_by, row->created_by) &&
+           is_or_any(query->created_by, row->created_by) && is_or_any(query->group, row->group) &&
            is_or_any(query->idempotency_key, row->key) &&
            (query->parent_id == NULL || row->parent == filter->parent) &&
            (query->worker_id == NULL ||

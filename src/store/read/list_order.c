@@ -249,6 +249,9 @@ static enum faina_code choose_by_submit(struct merge *merge, struct scan *out, s
     } else if (query->created_by != NULL) {
         *out = SCAN(CREATED_BY, .is_by_key = true, .has_extra = true,
                     .extra = fa_value_text(query->created_by));
+    } else if (query->group != NULL) {
+        *out =
+            SCAN(GROUP, .is_by_key = true, .has_extra = true, .extra = fa_value_text(query->group));
     } else {
         if (filter->statuses & 1u << FAINA_PENDING)
             code = are_few(merge, &is_few);

@@ -266,6 +266,7 @@ static void put_times(const struct fa_row *row, struct faina_task *out)
     if (row->status == FAINA_BACKGROUND)
         out->expires_us = row->at_us;
     out->start_by_us = row->start_by_us;
+    out->group = row->group;
     out->created_us = row->created_us;
     out->updated_us = row->updated_us;
     out->claimed_us = row->claimed_us;

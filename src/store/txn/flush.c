@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "store/queue/runs.h"
+#include "store/queue/turns.h"
 #include "store/upkeep/outbox.h"
 
 #include <assert.h>
@@ -66,6 +67,7 @@ static void bind_task(void *ctx, size_t n, struct fa_value *v)
     v[22] = fa_value_int_or_null(row->key_scope);
     v[23] = fa_value_int_or_null(row->timeout_ms);
     v[24] = fa_value_int_or_null(row->start_by_us);
+    v[25] = fa_value_text(row->group);
 }
 
 static void bind_plain_task(void *ctx, size_t n, struct fa_value *v)
@@ -147,6 +149,7 @@ static void bind_ready(void *ctx, size_t n, struct fa_value *v)
     v[12] = fa_value_text(row->error);
     v[13] = fa_value_text(row->metadata);
     v[14] = fa_value_int_or_null(row->due_us);
+    v[15] = fa_value_int_or_null(row->lane->has_groups ? row->turn : 0);
 }
 
 static void bind_held(void *ctx, size_t n, struct fa_value *v)
@@ -279,7 +282,7 @@ static const struct {
     size_t param_count;
     fa_db_bind_fn *bind;
 } moves[MOVE_COUNT] = {
-    [INSERT_TASK] = {FA_SQL_TASK_INSERT, 25, bind_task},
+    [INSERT_TASK] = {FA_SQL_TASK_INSERT, 26, bind_task},
     [INSERT_PLAIN_TASK] = {FA_SQL_TASK_INSERT_PLAIN, 10, bind_plain_task},
     [INSERT_ORIGIN] = {FA_SQL_ORIGIN_INSERT, 6, bind_origin},
     [LEAVE_READY] = {FA_SQL_READY_DELETE, 3, bind_stored_key},
@@ -287,7 +290,7 @@ static const struct {
     [LEAVE_PARKED] = {FA_SQL_PARKED_DELETE, 1, bind_key},
     [LEAVE_ENDED] = {FA_SQL_ENDED_DELETE, 1, bind_key},
     [REPLACE_TASK] = {FA_SQL_TASK_REPLACE, 5, bind_replaced},
-    [ENTER_READY] = {FA_SQL_READY_INSERT, 15, bind_ready},
+    [ENTER_READY] = {FA_SQL_READY_INSERT, 16, bind_ready},
     [ENTER_READY_NEW] = {FA_SQL_READY_INSERT_NEW, 3, bind_ready_key},
     [ENTER_HELD] = {FA_SQL_HELD_INSERT, 19, bind_held},
     [ENTER_PARKED] = {FA_SQL_PARKED_INSERT, 17, bind_parked},
@@ -369,6 +372,8 @@ static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_state_table
         if (row->state_table != FA_STATE_TABLE_READY || row->is_changed)
             fa_outbox_note_ready(unit, row);
     }
+    if (to != FA_STATE_TABLE_READY)
+        row->turn = 0;
     row->state_table = to;
     row->has_left = false;
     row->is_new = false;
@@ -424,6 +429,8 @@ static enum faina_code make_move(struct fa_unit *unit, enum move move, const uns
     }
     if (has_runs && move == LEAVE_READY)
         return fa_runs_remove(unit, group, call.rows, err);
+    if (move == ENTER_READY)
+        code = fa_turns_assign(unit, group, call.rows, err);
     if (move == REPLACE_TASK)
         code = split_runs(unit, group, call.rows, err);
     return code == FAINA_OK ? fa_db_run(unit->source.db, &call, err) : code;

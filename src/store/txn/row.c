@@ -15,8 +15,9 @@
 #include <stdlib.h>
 
 /* How many columns each reader below uses, where one statement has the columns of several. */
-#define TASK_COLUMNS 21
-#define READY_COLUMNS 13
+#define TASK_COLUMNS 22
+#define READY_COLUMNS 14
+#define PAYLOAD_COLUMNS 3
 #define ENDED_COLUMNS 15
 
 void fa_keys_add(struct fa_keys *list, int64_t key)
@@ -107,19 +108,20 @@ bool fa_row_is_plain(const struct fa_row *row)
     return row->run_at_us == 0 && row->key_scope == 0 && row->first_metadata == NULL &&
            row->spec == NULL && row->input_hash == NULL && row->parent == 0 && row->team == NULL &&
            row->created_by == NULL && row->retry.base_ms == 0 && row->retry.factor == 0 &&
-           row->retry.max_ms == 0 && row->timeout_ms == 0 && row->start_by_us == 0;
+           row->retry.max_ms == 0 && row->timeout_ms == 0 && row->start_by_us == 0 &&
+           row->group == NULL;
 }
 
 /* What the columns of the statements must hold (R4). */
 static const struct fa_form task_form = {
-    "task", "kilrtnTXXXKXNXXMdMWMT",
+    "task", "kilrtnTXXXKXNXXMdMWMTX",
     "id tail lane rank created_us max_attempts run_at_us name key input_hash parent child depth "
     "team created_by retry_base_ms retry_factor retry_max_ms key_scope timeout_ms "
-    "start_by_us"};
+    "start_by_us fair_group"};
 static const struct fa_form ready_form = {
-    "ready", "NNNNGXTTTJJT",
+    "ready", "NNNNGXTTTJJTN",
     "version fence attempts flags progress state updated_us claimed_us started_us error metadata "
-    "run_at_us"};
+    "run_at_us turn"};
 static const struct fa_form plain_form = {"task", "kirtn.XX",
                                           "id tail rank created_us max_attempts input name key"};
 static const struct fa_form held_form = {
@@ -236,6 +238,7 @@ static void read_task(const struct fa_value *c, struct fa_arena *arena, struct f
     row->key_scope = fa_value_as_int(&c[18]);
     row->timeout_ms = fa_value_as_int(&c[19]);
     row->start_by_us = fa_value_as_int(&c[20]);
+    row->group = fa_value_dup(&c[21], arena);
     if (row->parent == row->id.key && row->damage == NULL)
         row->damage = "it is its own parent";
 }
@@ -259,6 +262,7 @@ static void read_ready(const struct fa_value *c, struct fa_arena *arena, struct 
     row->error = fa_value_dup(&c[9], arena);
     row->metadata = fa_value_dup(&c[10], arena);
     row->due_us = fa_value_as_int(&c[11]);
+    row->turn = fa_value_as_int(&c[12]);
 }
 
 /* The columns of `task` that may be large. */
@@ -280,6 +284,16 @@ void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *are
     out->is_in_run = fa_value_as_int(&columns[TASK_COLUMNS + READY_COLUMNS - 1]);
     if (has_payload)
         read_payload(columns + TASK_COLUMNS + READY_COLUMNS, arena, out);
+}
+
+int64_t fa_row_scanned_turn(const struct fa_value *columns)
+{
+    return fa_value_as_int(&columns[TASK_COLUMNS + READY_COLUMNS - 2]);
+}
+
+int64_t fa_row_scanned_oldest(const struct fa_value *columns)
+{
+    return fa_value_as_int(&columns[TASK_COLUMNS + READY_COLUMNS + PAYLOAD_COLUMNS]);
 }
 
 bool fa_row_is_of_other_day(const struct fa_value *columns)
@@ -326,9 +340,9 @@ static void sink_ready(void *ctx, size_t n, const struct fa_value *columns)
 {
     struct sink *sink = ctx;
     struct fa_row *row = sink->rows[n];
-    const char *run = fa_value_dup(&columns[13], sink->arena);
+    const char *run = fa_value_dup(&columns[14], sink->arena);
 
-    if (!fa_run_contains(columns[12].i, run, row->id.key))
+    if (!fa_run_contains(columns[13].i, run, row->id.key))
         return;
     read_ready(columns, sink->arena, row);
     row->is_in_run = run != NULL;

@@ -88,6 +88,7 @@ struct fa_row {
     int64_t submitter; /* of a task made in this transaction (fa_access_submitter); 0: none */
     struct faina_retry_policy retry;
     int64_t timeout_ms, start_by_us;    /* 0: none */
+    const char *group;                  /* its fair share; NULL: none */
     const struct fa_row_origin *origin; /* of a task that a workflow makes in this transaction */
 
     /* The state row. */
@@ -98,6 +99,8 @@ struct fa_row {
     int64_t at_us; /* pending: not before; held: end of the lease; background: deadline; 0: none */
     int64_t deadline_us; /* held: when the attempt has timed out; 0: never. at_us isn't later */
     int64_t due_us;      /* pending and due: the former at_us */
+    int64_t turn;        /* ready, with a group: its turn (turns.h); 0: not assigned yet */
+    int64_t oldest_key;  /* with a turn, as a claim read it: the oldest task of its lane and rank */
     const char *worker, *state, *error, *metadata;
     const char *output; /* with has_payload, or just completed */
 
@@ -228,6 +231,10 @@ FA_MUST_CHECK enum faina_code fa_rows_load_children(struct fa_source *source,
 /* Reads the columns of ready_scan, with payloads or without. The caller sets the lane. */
 void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *arena,
                             bool has_payload, struct fa_row *out);
+/* Of ready_scan_turns, which has more columns: the turn, and the key of the oldest ready task of
+ * the lane and rank. */
+int64_t fa_row_scanned_turn(const struct fa_value *columns);
+int64_t fa_row_scanned_oldest(const struct fa_value *columns);
 /* The same for ready_scan_plain, which has the payload too. False: the task is not plain, or not of
  * the days that were scanned, and needs ready_scan. */
 bool fa_row_from_plain_scan(const struct fa_value *columns, struct fa_arena *arena,

@@ -219,6 +219,8 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
     now = fa_unit_change(unit, row);
     row->status = (effects & FA_KEEP_STATUS) ? old : rule->to;
     row->due_us = 0;
+    if (row->status != FAINA_PENDING)
+        row->turn = 0;
     if (row->status != old)
         row->state = change->state;
     if (effects & FA_TAKE_LEASE)

@@ -24,7 +24,7 @@ static void sink_slice(void *ctx, size_t row, const struct fa_value *columns)
 static enum faina_code remove_lanes(struct fa_unit *unit, struct fa_keys *empty,
                                     struct faina_error *err)
 {
-    static const enum fa_sql sql[] = {FA_SQL_TALLY_DELETE, FA_SQL_LANE_DELETE};
+    static const enum fa_sql sql[] = {FA_SQL_TALLY_DELETE, FA_SQL_TURN_DELETE, FA_SQL_LANE_DELETE};
     enum faina_code code = FAINA_OK;
 
     for (size_t i = 0;

@@ -223,7 +223,7 @@ static void test_wire__an_unset_task_has_every_field(void **state)
         "workerId",  "leaseExpiresAt", "parentId",    "dependsOn",   "resources",   "expiresAt",
         "teamId",    "createdBy",      "origin",      "version",     "createdAt",   "updatedAt",
         "claimedAt", "startedAt",      "completedAt", "deletedAt",   "phase",       "fence",
-        "retry",     "timeout",        "startBy",     "retryWindow", "keyScope",
+        "retry",     "timeout",        "startBy",     "retryWindow", "keyScope",    "group",
     };
     struct faina_task task = {.status = FAINA_PENDING};
     struct fa_arena arena = {0};

@@ -18,7 +18,7 @@ static struct fa_lane *get_any(struct fa_lanes *lanes, const char *ns, const cha
     struct faina_error err = {0};
     struct fa_lane *lane = NULL;
 
-    CHECK(fa_lanes_get(lanes, &alone, ns, type, names, count, &lane, &err) == FAINA_OK, "%s",
+    CHECK(fa_lanes_get(lanes, &alone, ns, type, names, count, false, &lane, &err) == FAINA_OK, "%s",
           err.message);
     return lane;
 }

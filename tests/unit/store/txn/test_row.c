@@ -34,8 +34,9 @@ static struct fa_row *add_full(struct store *store, size_t place)
     struct fa_row *row =
         fa_unit_add(&store->unit, fa_id_next(&store->ids, STORE_NOW + (int64_t)place));
 
-    CHECK_INT(fa_lanes_get(store->lanes, store->db, "ns", "t\"ype", names, 2, &row->lane, NULL),
-              FAINA_OK);
+    CHECK_INT(
+        fa_lanes_get(store->lanes, store->db, "ns", "t\"ype", names, 2, false, &row->lane, NULL),
+        FAINA_OK);
     row->rank = -2147483647;
     row->created_us = STORE_NOW - 1;
     row->max_attempts = 7;

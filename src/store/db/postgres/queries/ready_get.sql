@@ -2,7 +2,7 @@
 -- @many rows
 -- @lock mark
 SELECT p.n, s.version, s.fence, s.attempts, s.flags, s.progress, s.state, s.updated_us,
-       s.claimed_us, s.started_us, s.error, s.metadata, s.run_at_us, s.id,
+       s.claimed_us, s.started_us, s.error, s.metadata, s.run_at_us, s.turn, s.id,
        NULL::text
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])
      WITH ORDINALITY AS p (lane, rank, id, n)

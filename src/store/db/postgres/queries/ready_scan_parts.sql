@@ -6,9 +6,9 @@ SELECT p.n, r.id, t.tail, t.lane, r.rank, t.created_us, t.max_attempts, t.run_at
        t.input_hash, t.parent, t.child, t.depth,
        CASE WHEN t.team IS NOT NULL THEN (SELECT m.id FROM team m WHERE m.id = t.team) END,
        t.created_by, t.retry_base_ms, t.retry_factor, t.retry_max_ms, t.key_scope,
-       t.timeout_ms, t.start_by_us,
+       t.timeout_ms, t.start_by_us, t.fair_group,
        r.version, r.fence, r.attempts, r.flags, r.progress, r.state, r.updated_us, r.claimed_us,
-       r.started_us, r.error, r.metadata, r.run_at_us, NULL::bigint
+       r.started_us, r.error, r.metadata, r.run_at_us, r.turn, NULL::bigint
 FROM (SELECT u.lane, u.parts::bigint[] AS parts, u.most, u.n
       FROM unnest($1::bigint[], $2::text[], $3::bigint[])
            WITH ORDINALITY AS u (lane, parts, most, n)

@@ -6,9 +6,9 @@ SELECT t.id, t.tail, t.lane, r.rank, t.created_us, t.max_attempts, t.run_at_us, 
        t.input_hash, t.parent, t.child, t.depth,
        CASE WHEN t.team IS NOT NULL THEN (SELECT m.id FROM team m WHERE m.id = t.team) END,
        t.created_by, t.retry_base_ms, t.retry_factor, t.retry_max_ms, t.key_scope,
-       t.timeout_ms, t.start_by_us,
+       t.timeout_ms, t.start_by_us, t.fair_group,
        r.version, r.fence, r.attempts, r.flags, r.progress, r.state, r.updated_us, r.claimed_us,
-       r.started_us, r.error, r.metadata, r.run_at_us, r.run IS NOT NULL,
+       r.started_us, r.error, r.metadata, r.run_at_us, r.turn, r.run IS NOT NULL,
        CASE WHEN ?5 THEN t.input END, CASE WHEN ?5 THEN t.metadata END, CASE WHEN ?5 THEN t.spec END
 FROM ready r
 LEFT JOIN json_each(CASE WHEN json_valid(r.run) THEN r.run END) n

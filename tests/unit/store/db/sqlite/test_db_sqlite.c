@@ -192,7 +192,7 @@ static void test_db_sqlite__numbers_come_back(void **state)
 
 static void bind_task(void *ctx, size_t row, struct fa_value *params)
 {
-    for (int i = 0; i < 25; i++)
+    for (int i = 0; i < 26; i++)
         params[i] = (struct fa_value){.kind = FA_NULL};
     params[0] = fa_value_int((int64_t)row + 1);
     for (int i = 1; i < 6; i++)
@@ -229,7 +229,7 @@ static void test_db_sqlite__many_rows_in_one_call(void **state)
     struct faina_error err = {0};
     struct rows rows = {0};
     struct fa_db_call insert = {
-        .sql = FA_SQL_TASK_INSERT, .rows = 200, .param_count = 25, .bind = bind_task};
+        .sql = FA_SQL_TASK_INSERT, .rows = 200, .param_count = 26, .bind = bind_task};
     struct fa_db_call read = {.sql = FA_SQL_TASK_GET,
                               .rows = 200,
                               .param_count = 1,

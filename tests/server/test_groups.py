@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Fair share: `group` on every path by which a task can be submitted over HTTP."""
+from helper_server import equal, is_true, run
+
+
+def starts(server, count):
+    """The names of the next tasks, claimed one by one."""
+    names = []
+    for _ in range(count):
+        names += [task["name"] for task in server.claim(workerId="w", limit=1)]
+    return " ".join(names)
+
+
+def test_submit_batch_and_list(place):
+    server = place.serve()
+    for i in range(3):
+        server.submit("mail", group="large", name=f"l{i}")
+    items = [{"type": "mail", "group": "small", "name": f"s{i}"} for i in range(2)]
+    server("POST", "/tasks:batch", {"tasks": items}, 200)
+    found = server("GET", "/tasks?group=small", status=200).json()["items"]
+    equal([task["name"] for task in found], ["s1", "s0"])
+    equal(server("GET", "/tasks?group=none", status=200).json()["items"], [])
+    equal(starts(server, 5), "l0 s0 l1 s1 l2")
+    equal(server("POST", "/tasks", {"type": "mail", "group": ""}).status, 400)
+    equal(server("POST", "/tasks", {"type": "mail", "group": "g" * 256}).status, 400)
+    equal(server("POST", "/tasks", {"type": "mail", "group": 7}).status, 400)
+    equal(server.submit("mail", group=None)["group"], None)
+
+
+def test_update_and_explain(place):
+    server = place.serve()
+    first = server.submit("mail", group="a", name="a0")
+    moved = server.submit("mail", group="a", name="a1")["id"]
+    server.submit("mail", group="b", name="b0")
+    why = server("GET", f"/tasks/{moved}/explain", status=200).json()
+    is_true("group a has its turn in the next round" in why["summary"], why)
+    task = server("PATCH", f"/tasks/{moved}", {"group": "c"}, 200, If_Match=f'"{1}"').json()
+    equal((task["group"], task["version"]), ("c", 2))
+    server("PATCH", f"/tasks/{moved}", {"group": "d"}, 412, If_Match='"1"')
+    equal(server("PATCH", f"/tasks/{first['id']}", {"group": ""}, 200).json()["group"], None)
+    equal(starts(server, 3), "a0 b0 a1")
+    server("PATCH", f"/tasks/{moved}", {"group": "e"}, 409)
+
+
+def test_triggers_and_schedules(place):
+    server = place.serve()
+    server("PUT", "/workflows/w", {"workflow": "w", "triggers": [
+        {"name": "t", "on": "order", "task": {"type": "mail", "group": "${tenant}"}}]}, 200)
+    server("POST", "/events", {"type": "order", "data": {"tenant": "acme"}}, 200)
+    equal([task["group"] for task in server("GET", "/tasks?group=acme").json()["items"]], ["acme"])
+    server("PUT", "/crons/c", {"schedule": "0 3 1 1 *", "task": {"type": "mail", "group": "g"}}, 200)
+    server("POST", "/crons/c:run", {}, 201)
+    equal(len(server("GET", "/tasks?group=g").json()["items"]), 1)
+    parent = server.held("w", type_="parent")["id"]
+    server.act(parent, "block", workerId="w", subtasks=[{"type": "mail", "group": "child"}])
+    equal(len(server("GET", "/tasks?group=child").json()["items"]), 1)
+
+
+run(globals(), on_postgres=True)
