@@ -2,6 +2,7 @@
  * test_copy.c - a store copied between SQLite and PostgreSQL: everything is there, the engine goes
  * on with it, and a copy that was killed at any step ends right.
  */
+#include "support/bulk.h"
 #include "support/ops.h"
 #include "support/psql.h"
 
@@ -99,6 +100,8 @@ static void fill_fields(struct fa_t *t)
         .hash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
         .scopes = FA_SCOPE_READ,
     };
+    struct fa_op settings = {.kind = FA_OP_SETTINGS_SET};
+    struct faina_type_policy policy = {.type = "x", .max_attempts = 7};
     char *big = fa_arena_zero(&t->arena, 300001, 1);
     const char *id, *team_id;
 
@@ -106,6 +109,11 @@ static void fill_fields(struct fa_t *t)
     big[0] = big[299999] = '"';
     fa_t_submit(t, .type = "big", .input = big);
     CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_TOKEN_PUT, .token = &token}));
+    settings.settings.redact = (struct fa_texts){(const char *const[]){"password"}, 1};
+    CHECK_OK(t, fa_t_run(t, &settings));
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_TYPE_PUT, .type_policy = &policy}));
+    fa_t_submit(t, .type = "bulk");
+    fa_t_bulk_completes(t, fa_t_bulk(t, CANCEL, .type = "bulk"), 1, 0);
     fill_flows(t);
     CHECK_OK(t, fa_t_team_put(t, &team));
     team_id = fa_arena_strdup(&t->arena, t->op.team_answer->id);
