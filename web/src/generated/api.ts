@@ -562,6 +562,8 @@ export interface Schemas {
     parentId?: string;
     /** Submitted with this `createdBy` */
     createdBy?: string;
+    /** With this group */
+    group?: string;
     /** With this key */
     idempotencyKey?: string;
     /** Held by this worker */
@@ -969,6 +971,8 @@ export interface Schemas {
     namespace: string;
     /** Which tasks. Null for a token that may not see payloads */
     filter: Record<string, any> | null;
+    /** It cancels the tasks below this one, instead of those of a filter */
+    taskId: string | null;
     /** What an update changes */
     set: Record<string, any> | null;
     /** When it began */
@@ -1297,6 +1301,8 @@ export interface Schemas {
     timeout?: string | number;
     /** A task that was not started by then is cancelled: a duration or a time */
     startBy?: string | number;
+    /** Fair share: ready tasks of one type and priority take turns by their groups, however many tasks each has */
+    group?: string;
     /** Names of payload members whose value is JSON null; a null itself means unset */
     nulls?: ("input" | "payload" | "metadata" | "spec")[];
     /** The team that the task belongs to */
@@ -1354,6 +1360,8 @@ export interface Schemas {
     runAt: string | null;
     /** The longest run of one attempt */
     timeout: string | null;
+    /** Its fair share */
+    group: string | null;
     /** Cancelled if it was not started by then */
     startBy: string | null;
     /** Which entry of the handler runs next: `resume` after its subtasks have ended, `error` when one of them failed */
@@ -1558,6 +1566,8 @@ export interface Schemas {
     timeout?: string | number;
     /** The task is cancelled if it was not started by then */
     startBy?: string | number;
+    /** Fair share, as in a submit; `""` is none */
+    group?: string;
     /** Merged into the task's metadata (RFC 7396); also while the task is held */
     metadata?: Record<string, any>;
     /** Why, for the audit */
