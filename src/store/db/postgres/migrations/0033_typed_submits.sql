@@ -183,7 +183,7 @@ END $$;
 SELECT revoke_public();
 
 INSERT INTO schema_migrations (id, description, executed_at) VALUES
-    ('0032_typed_submits',
+    ('0033_typed_submits',
      'Submits in SQL: policies of types apply, and inputs are checked by the schema of their type.',
      now())
 ON CONFLICT (id) DO NOTHING;
