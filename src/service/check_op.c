@@ -575,7 +575,8 @@ static enum faina_code check_audit(const struct fa_audit_query *query, struct fa
 static bool changes_something(const struct faina_update *set)
 {
     return set->name || set->has_priority || set->has_run_at || set->max_attempts != 0 ||
-           set->timeout_ms != 0 || set->start_by_ms != 0 || set->start_by_us != 0 || set->metadata;
+           set->timeout_ms != 0 || set->start_by_ms != 0 || set->start_by_us != 0 ||
+           set->metadata || set->group;
 }
 
 static enum faina_code check_set(const struct faina_update *set, struct faina_error *err)

@@ -83,6 +83,9 @@ static void test_bulk__update(struct fa_t *t)
     CHECK_STR(fa_t_task(t, id)->metadata, "{\"a\":1}");
     CHECK_INT(fa_t_task(t, held)->priority, 1);
     CHECK_INT(fa_t_task(t, other)->priority, 0);
+    set = (struct faina_update){.group = "g"};
+    fa_t_bulk_completes(t, fa_t_bulk_start(t, &update), 1, 1);
+    CHECK_STR(fa_t_task(t, id)->group, "g");
 }
 
 /* What is selected ------------------------------------------------------------------------- */
