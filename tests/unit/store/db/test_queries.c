@@ -103,7 +103,7 @@ static bool may_scan(enum fa_sql sql)
     static const enum fa_sql many[] = {
         FA_SQL_AUDIT_PLACES,      FA_SQL_AUDIT_HOLDS,   FA_SQL_AUDIT_TALLY,
         FA_SQL_AUDIT_KEYS,        FA_SQL_AUDIT_BLOCKED, FA_SQL_LIST_WHOLE, /* used for few */
-        FA_SQL_LIST_WHOLE_PLACES,
+        FA_SQL_LIST_WHOLE_PLACES, FA_SQL_TASK_FIND_END, /* the newest tasks, up to a limit */
     };
 
     for (size_t i = 0; i < FA_COUNT(many); i++) {
