@@ -650,6 +650,9 @@ struct faina_explanation {
     const char *summary; /* one sentence: why the task is not running */
     size_t count;
     struct faina_reason *reasons;
+    int64_t position; /* of a ready task, among those of its namespace, type and resources, from 1;
+                         0: it is not ready, or more than 10,000 come before it */
+    const char *line; /* of a pending task: its position, and what those tasks wait for */
 };
 
 FAINA_API enum faina_code faina_explain(struct faina *engine, const char *id,

@@ -31,15 +31,16 @@ struct histogram {
 struct type_counts {
     char *type;
     uint64_t submitted, finished[FAINA_STATUS_COUNT];
+    struct histogram waits, runs;
 };
 
 struct fa_metrics {
     size_t route_count;
     struct histogram *requests; /* [route_count + 1][CODES] */
-    struct histogram groups, waits, runs;
+    struct histogram groups;
 
     pthread_mutex_t mutex; /* guards the fields below */
-    uint64_t leases_lost, set_aside;
+    uint64_t leases_lost, set_aside, leader_changes, crons_missed;
     struct type_counts types[TYPES_MAX + 1];
     size_t type_count;
 };
@@ -139,10 +140,17 @@ void fa_metrics_count(void *ctx, const struct fa_commit_stats *stats)
         counts = counts_after(metrics, counts, end->kind.type);
         counts->finished[end->status]++;
     }
-    for (size_t i = 0; i < stats->wait_count; i++)
-        observe_us(&metrics->waits, stats->waits[i].us);
-    for (size_t i = 0; i < stats->run_count; i++)
-        observe_us(&metrics->runs, stats->runs[i].us);
+    for (size_t i = 0; i < stats->wait_count; i++) {
+        counts = counts_after(metrics, counts, stats->waits[i].kind.type);
+        observe_us(&counts->waits, stats->waits[i].us);
+    }
+    for (size_t i = 0; i < stats->run_count; i++) {
+        counts = counts_after(metrics, counts, stats->runs[i].kind.type);
+        observe_us(&counts->runs, stats->runs[i].us);
+    }
+    metrics->leader_changes += stats->lead == FA_LEAD_BEGUN || stats->lead == FA_LEAD_OWNER;
+    for (size_t i = 0; i < stats->missed_count; i++)
+        metrics->crons_missed += (uint64_t)stats->missed[i].count;
     pthread_mutex_unlock(&metrics->mutex);
 }
 
@@ -245,25 +253,48 @@ static void write_types(struct fa_metrics *metrics, struct fa_buf *out)
     pthread_mutex_unlock(&metrics->mutex);
 }
 
+/* The mutex is held. */
+static void write_spans(struct fa_metrics *metrics, struct fa_buf *out, bool runs, const char *name,
+                        const char *help)
+{
+    fa_metrics_head(out, name, "histogram", help);
+    for (size_t i = 0; i < metrics->type_count; i++) {
+        struct type_counts *counts = &metrics->types[i];
+        struct histogram *histogram = runs ? &counts->runs : &counts->waits;
+        struct fa_buf labels;
+
+        if (!is_used(histogram))
+            continue;
+        fa_buf_init(&labels, 4096);
+        fa_metrics_label(&labels, "type", counts->type);
+        put_histogram(out, histogram, time_bounds, FA_COUNT(time_bounds), name, labels.ptr);
+        fa_buf_finish(&labels);
+    }
+}
+
+static void put_counter(struct fa_buf *out, const char *name, const char *help, uint64_t value)
+{
+    fa_metrics_head(out, name, "counter", help);
+    fa_buf_printf(out, "%s %llu\n", name, (unsigned long long)value);
+}
+
 void fa_metrics_write(struct fa_metrics *metrics, struct fa_buf *out,
                       void (*name)(size_t route, struct fa_buf *out))
 {
     write_types(metrics, out);
-    fa_metrics_head(out, "faina_task_wait_seconds", "histogram",
-                    "Time that a task was ready before it was claimed.");
-    put_histogram(out, &metrics->waits, time_bounds, FA_COUNT(time_bounds),
-                  "faina_task_wait_seconds", "");
-    fa_metrics_head(out, "faina_task_run_seconds", "histogram",
-                    "Time that a worker held a task, from its start, or else its claim.");
-    put_histogram(out, &metrics->runs, time_bounds, FA_COUNT(time_bounds), "faina_task_run_seconds",
-                  "");
-    fa_metrics_head(out, "faina_leases_expired_total", "counter", "Leases that expired.");
     pthread_mutex_lock(&metrics->mutex);
-    fa_buf_printf(out, "faina_leases_expired_total %llu\n",
-                  (unsigned long long)metrics->leases_lost);
-    fa_metrics_head(out, "faina_set_aside_total", "counter",
-                    "Tasks, schedules and rows that were set aside because they can't be handled.");
-    fa_buf_printf(out, "faina_set_aside_total %llu\n", (unsigned long long)metrics->set_aside);
+    write_spans(metrics, out, false, "faina_task_wait_seconds",
+                "Time that a task was ready before it was claimed.");
+    write_spans(metrics, out, true, "faina_task_run_seconds",
+                "Time that a worker held a task, from its start, or else its claim.");
+    put_counter(out, "faina_leases_expired_total", "Leases that expired.", metrics->leases_lost);
+    put_counter(out, "faina_set_aside_total",
+                "Tasks, schedules and rows that were set aside because they can't be handled.",
+                metrics->set_aside);
+    put_counter(out, "faina_leader_changes_total", "How often this node has become the leader.",
+                metrics->leader_changes);
+    put_counter(out, "faina_cron_missed_total", "Times of schedules that made no task.",
+                metrics->crons_missed);
     pthread_mutex_unlock(&metrics->mutex);
     fa_metrics_head(out, "faina_commit_batch_size", "histogram", "Operations in one transaction.");
     put_histogram(out, &metrics->groups, size_bounds, FA_COUNT(size_bounds),

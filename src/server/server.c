@@ -21,6 +21,7 @@
 #define PEM_SIZE_MAX (1024 * 1024)
 #define DRAIN_STEP_MS 10
 #define SET_ASIDE_LOGGED_MAX 20
+#define MISSED_LOGGED_MAX 20
 #define UNMADE_LOGGED_MAX 10 /* of one commit */
 
 /* ------------------------------------------------------------------------------------------
@@ -255,6 +256,22 @@ static void log_jump(const struct fa_log *log, const struct fa_service_clock *cl
            {"engineAheadSeconds", offset, true});
 }
 
+void fa_server_log_upkeep(const struct fa_log *log, const struct fa_commit_stats *stats)
+{
+    char count[24];
+
+    if (stats->lead == FA_LEAD_BEGUN)
+        FA_LOG(log, FA_LOG_INFO, "this node is the leader from now on");
+    else if (stats->lead == FA_LEAD_OVER)
+        FA_LOG(log, FA_LOG_INFO, "this node is no longer the leader");
+    for (size_t i = 0; i < stats->missed_count && i < MISSED_LOGGED_MAX; i++) {
+        snprintf(count, sizeof(count), "%lld", (long long)stats->missed[i].count);
+        FA_LOG(log, FA_LOG_WARN, "a schedule has missed times", {"namespace", stats->missed[i].ns},
+               {"schedule", stats->missed[i].name}, {"times", count, true},
+               {"why", stats->missed[i].reason});
+    }
+}
+
 void fa_server_log_damage(const struct fa_log *log, const struct fa_commit_stats *stats)
 {
     for (size_t i = 0; i < stats->set_aside_count && i < SET_ASIDE_LOGGED_MAX; i++) {
@@ -277,6 +294,7 @@ static void count_commit(void *ctx, const struct fa_commit_stats *stats)
     log_unmade(server->log, stats);
     log_jump(server->log, stats->jump);
     fa_server_log_damage(server->log, stats);
+    fa_server_log_upkeep(server->log, stats);
     if (stats->op_count > 0)
         fa_metrics_group(server->metrics, stats->op_count);
     fa_metrics_count(server->metrics, stats);

@@ -99,5 +99,7 @@ void fa_server_write_metrics(struct fa_server *server, struct fa_buf *out);
 /* Logs what the engine has set aside, and failing chores. A server calls it itself. */
 struct fa_commit_stats;
 void fa_server_log_damage(const struct fa_log *log, const struct fa_commit_stats *stats);
+/* Logs changes of the leader, and times of schedules that made no task. The same. */
+void fa_server_log_upkeep(const struct fa_log *log, const struct fa_commit_stats *stats);
 
 #endif

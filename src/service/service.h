@@ -102,6 +102,18 @@ struct fa_commit_stats {
     const struct fa_aside_item *set_aside; /* items that can't be processed, skipped from now on */
     size_t set_aside_count;
     const char *stalled; /* not NULL: why the engine's chores have been failing for long */
+    enum fa_lead {
+        FA_LEAD_SAME,
+        FA_LEAD_OWNER, /* it leads: the store is not shared */
+        FA_LEAD_BEGUN, /* this node leads from now on */
+        FA_LEAD_OVER,  /* it leads no more */
+    } lead;
+    const struct fa_missed_times {
+        const char *ns, *name; /* the schedule */
+        int64_t count;         /* its times that made no task; at most 1,000 are counted */
+        const char *reason;
+    } * missed;
+    size_t missed_count;
 };
 
 /* A subscriber to commits; the caller's memory, from listen to unlisten. Both functions may be

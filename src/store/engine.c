@@ -264,6 +264,20 @@ static void engine_listen(struct fa_service *service, struct fa_listener *listen
 
     fa_waiters_listen(engine->waiters, listener);
     fa_facts_publish_aside(engine->waiters, engine->aside); /* found while opening the store */
+    if (listener->count != NULL) {
+        pthread_mutex_lock(&engine->timer_mutex);
+        if (engine->missed_count > 0)
+            listener->count(listener->ctx,
+                            &(struct fa_commit_stats){.missed = engine->missed,
+                                                      .missed_count = engine->missed_count});
+        engine->missed_count = 0;
+        pthread_mutex_unlock(&engine->timer_mutex);
+    }
+    /* The owner of a file leads; of a shared store, the node may have begun to before. */
+    if (listener->count != NULL && (engine->fleet == NULL || fa_fleet_leads(engine->fleet)))
+        listener->count(listener->ctx,
+                        &(struct fa_commit_stats){.lead = engine->fleet == NULL ? FA_LEAD_OWNER
+                                                                                : FA_LEAD_BEGUN});
 }
 
 static void engine_unlisten(struct fa_service *service, struct fa_listener *listener)
@@ -375,6 +389,11 @@ static void on_chores_due(void *ctx, int64_t at_us)
 static void on_policies_changed(void *ctx)
 {
     fa_policies_invalidate(((struct fa_engine *)ctx)->policies);
+}
+
+static void on_lead(void *ctx, bool leads)
+{
+    fa_facts_publish_lead(((struct fa_engine *)ctx)->waiters, leads);
 }
 
 static void on_lost_notifications(void *ctx)
@@ -565,6 +584,7 @@ static void engine_close(struct fa_service *service)
     fa_readers_destroy(engine->readers); /* the last connection to close checkpoints, if it may */
     for (size_t i = 0; i < engine->writer_count; i++)
         fa_writer_close(&engine->writers[i]);
+    fa_arena_finish(&engine->missed_texts);
     fa_waiters_destroy(engine->waiters);
     fa_waiting_claims_destroy(engine->waiting_claims);
     fa_policies_destroy(engine->policies);
@@ -640,6 +660,7 @@ static enum faina_code join_fleet(struct fa_engine *engine, struct faina_error *
                                      .ended = on_tasks_ended,
                                      .due = on_chores_due,
                                      .policies = on_policies_changed,
+                                     .lead = on_lead,
                                      .all = on_lost_notifications};
 
     if (engine->store->ops->join == NULL)

@@ -442,6 +442,11 @@ const struct fa_shape fa_shape_explanation = {
                .doc = "A sentence"),
         FA_ROW_LIST("reasons", reason_shape, struct faina_explanation, reasons, count,
                     .doc = "What keeps it from running"),
+        FA_ROW("position", INT64, struct faina_explanation, position,
+               .doc = "Of a ready task: its place among those of its namespace, type and "
+                      "resources, from 1; 0: it is not ready, or more than 10,000 are before it"),
+        FA_ROW("line", TEXT, struct faina_explanation, line,
+               .doc = "Of a pending task: its place in line, and what the line waits for"),
         FA_ROW_ONE("task", fa_shape_task, struct faina_explanation, task, .doc = "The task")),
 };
 

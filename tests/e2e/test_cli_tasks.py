@@ -432,7 +432,7 @@ def test_in_memory(cli):
 
 
 def test_doctor_status_migrate_version(cli):
-    cli.submit("x")
+    cli.submit("x", "--delay", "1h") # a ready one that no worker handles is a warning
     answer = cli("doctor").json()
     equal(answer["verdict"], "ok", answer)
     contains(cli("doctor", "-o", "table").out, "All checks passed.")

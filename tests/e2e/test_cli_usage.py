@@ -259,7 +259,7 @@ def test_output_that_can_not_be_written(cli):
 
 
 def test_closed_standard_files_do_no_harm(cli):
-    task = cli.submit("x")
+    task = cli.submit("x", "--delay", "1h")
     equal(shell(cli, "$FAINA ls >&-").returncode, 1)
     equal(shell(cli, "$FAINA get nonsense 2>&-").returncode, 3)
     equal(shell(cli, "$FAINA get nonsense <&- >&- 2>&-").returncode, 3)

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Resources, teams, lanes, counts, tokens, and what a server says about itself."""
 import gzip
+import json
 import re
+import sqlite3
 import time
 
-from helper_server import API, NO_ID, equal, is_true, run, wait_until
+from helper_server import API, NO_ID, Skip, equal, is_true, run, wait_until
 
 POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
           "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
@@ -299,20 +301,22 @@ def test_metrics(place):
     answer = server("GET", "./metrics", status=200)
     text = answer.body.decode()
     is_true(answer.headers["Content-Type"].startswith("text/plain; version=0.0.4"))
-    for line in ('faina_tasks{status="completed"} 2', 'faina_tasks{status="pending"} 1',
+    for line in ('faina_tasks{type="mail",status="completed"} 2', 'faina_tasks{type="odd\\"\\\\name",status="pending"} 1',
+                 'faina_workers 1', 'faina_resource_limit{resource="gpu"} 1', 'faina_cron_missed_total 0',
+                 'faina_leader_changes_total 1',
                  'faina_tasks_submitted_total{type="mail"} 3',
                  'faina_tasks_submitted_total{type="odd\\"\\\\name"} 1',
                  'faina_tasks_finished_total{type="mail",outcome="completed"} 2',
                  'faina_tasks_finished_total{type="mail",outcome="cancelled"} 1',
-                 'faina_task_run_seconds_count 3', 'faina_resource_in_use{resource="gpu"} 0',
+                 'faina_task_run_seconds_count{type="mail"} 3', 'faina_resource_in_use{resource="gpu"} 0',
                  'faina_leases_expired_total 0', 'faina_build_info{version="0.1.0"} 1'):
         is_true(line in text.splitlines(), line, text)
-    for name in ("faina_task_wait_seconds_bucket", "faina_commit_batch_size_count",
+    for name in ('faina_task_wait_seconds_bucket{type="mail",le="', "faina_commit_batch_size_count",
                  'faina_oldest_ready_seconds{type="odd',
                  'faina_http_request_seconds_bucket{route="GET /api/v1/tasks/{id}",code="200",'):
         is_true(name in text, name, text)
     is_true(task not in text)
-    waited = float(re.search(r"^faina_task_wait_seconds_sum (\S+)$", text, re.M)[1])
+    waited = float(re.search(r'^faina_task_wait_seconds_sum{type="mail"} (\S+)$', text, re.M)[1])
     is_true(waited < 600, waited) # from the submit, and not from 1970
     check_exposition(text)
 
@@ -323,17 +327,84 @@ def test_each_attempt_waits_and_runs_for_itself(place):
     server.submit("later", delay="2s")
     task = server.claim(types=["later"], waitSeconds=60)[0]["id"]
     took = time.monotonic() - began
-    waited = server.metric("faina_task_wait_seconds_sum")
+    waited = server.metric('faina_task_wait_seconds_sum{type="later"}')
     is_true(waited < took - 1.99, waited, took) # since it was due
-    equal(server.metric("faina_task_run_seconds_count"), 0)
+    equal(server.metric('faina_task_run_seconds_count{type="later"}'), None)
     server.act(task, "fail", workerId="w", error="again")
     server.claim(types=["later"], waitSeconds=60)
     server.act(task, "release", workerId="w") # no attempt
     server.claim(types=["later"], waitSeconds=60)
     server.act(task, "complete", workerId="w")
-    equal(server.metric("faina_task_wait_seconds_count"), 3)
-    equal(server.metric("faina_task_run_seconds_count"), 2)
-    is_true(server.metric("faina_task_run_seconds_sum") < time.monotonic() - began)
+    equal(server.metric('faina_task_wait_seconds_count{type="later"}'), 3)
+    equal(server.metric('faina_task_run_seconds_count{type="later"}'), 2)
+    is_true(server.metric('faina_task_run_seconds_sum{type="later"}') < time.monotonic() - began)
+
+
+def test_the_line_of_a_lane(place):
+    server = place.serve()
+    server("PUT", "/resources/gpu", {"maxConcurrency": 1}, 200)
+    server("POST", "/tasks:batch", {"tasks": [{"type": "t", "resources": ["gpu"]}] * 5}, 200)
+    first = server.submit("t", resources=["gpu"], priority=7)["id"]
+    later = server.submit("t", resources=["gpu"], delay="1h")["id"]
+    equal(server.claim(types=["t"])[0]["id"], first)
+    waiting = [t["id"] for t in server("GET", "/tasks?status=pending&order=asc", status=200).json()["items"]]
+    lines = [server("GET", f"/tasks/{task}/explain", status=200).json() for task in waiting]
+    equal([line["position"] for line in lines], [1, 2, 3, 4, 5, 0])
+    equal(lines[1]["line"],
+          "it is number 2 in line; of its type and resources, 5 wait for gpu, 1 is due later")
+    equal((waiting[5], lines[5]["line"]), (later, "of its type and resources, 5 wait for gpu, 1 is due later"))
+    held = server("GET", f"/tasks/{first}/explain", status=200).json()
+    equal((held["position"], held["line"]), (0, None))
+    server("POST", "/lanes:pause", {"type": "u"}, 200)
+    paused = server.submit("u")["id"]
+    equal(server("GET", f"/tasks/{paused}/explain", status=200).json()["line"],
+          "it is number 1 in line; of its type and resources, 1 waits for the type to be resumed")
+    is_true("number 1 in line" in place.faina("explain", paused, "-o", "table").stdout)
+    server("PUT", "/workers/me", {"poolSize": 1, "types": ["U"]}, 200)
+    told = json.loads(place.faina("doctor", "-o", "json").stdout)["checks"]
+    told = [check["message"] for check in told if check["level"] == "warning"]
+    for message in ("no live worker handles type t: 6 pending tasks",
+                    "6 tasks wait for resource gpu, which is at 1/1",
+                    "1 task of type u wait because the type is paused"):
+        is_true(message in told, message, *told)
+    is_true(not any("handles type u" in message for message in told), *told)
+
+
+def test_missed_times(place):
+    if not place.url.startswith("sqlite:"):
+        raise Skip("changes a file")
+    server = place.serve()
+    for name in ("none", "one", "all"):
+        server("PUT", f"/crons/{name}", {"schedule": "0 0 0 1 1 *", "task": {"type": "t"}, "catchUp": name}, 200)
+    server.stop()
+    store = sqlite3.connect(place.path("faina.db"))
+    store.execute("UPDATE cron SET next_us = next_us - 3 * 31622400000000") # three years
+    store.commit()
+    store.close()
+    server = place.serve()
+    wait_until(lambda: server.metric("faina_cron_missed_total") >= 3, "the times are missed")
+    missed = {line["schedule"]: line["times"] for line in server.log("a schedule has missed times")}
+    equal(sorted(missed), ["none", "one"])
+    equal(missed["one"], missed["none"] - 1)
+    equal(server.metric("faina_cron_missed_total"), sum(missed.values()))
+    told = place.faina("doctor", "-o", "table").stdout
+    is_true("schedule none of namespace default missed a time: left out: the times from" in told, told)
+
+
+def test_changes_of_the_leader(place):
+    def leads(server):
+        return len(server.log("this node is the leader from now on"))
+
+    if place.url.startswith("sqlite:"):
+        raise Skip("a file has one owner")
+    first = place.serve()
+    wait_until(lambda: leads(first) == 1, "the first node leads")
+    second = place.serve()
+    equal((first.metric("faina_leader_changes_total"), second.metric("faina_leader_changes_total")), (1, 0))
+    is_true(first.metric("faina_workers") >= 1)
+    first.kill()
+    wait_until(lambda: leads(second) == 1, "the second node leads")
+    equal(second.metric("faina_leader_changes_total"), 1)
 
 
 def check_exposition(text):

@@ -258,6 +258,98 @@ static void check_unleased(struct doctor *doctor)
                             (long long)(count - UNLEASED_SHOWN)));
 }
 
+#define UNHANDLED_SHOWN 10
+
+static bool handles(const struct faina_worker *worker, const char *type)
+{
+    bool is_handled =
+        worker->type_count == 0 && worker->pool_size > 0; /* else it is a plain node */
+
+    for (size_t i = 0; !is_handled && i < worker->type_count; i++)
+        is_handled = fa_name_is_same(worker->types[i], type);
+    return is_handled;
+}
+
+/* Types with ready tasks that no live worker handles. Workers of other programs need not register,
+ * so this is a warning. */
+static void check_handlers(struct doctor *doctor)
+{
+    struct fa_arena *arena = &doctor->cli->arena;
+    struct fa_op stats = {.kind = FA_OP_STATS, .arena = arena};
+    struct fa_op workers = {.kind = FA_OP_WORKER_LIST, .arena = arena};
+    int64_t count = 0;
+
+    stats.name.ns = "*";
+    if (fa_service_run_one(doctor->cli->service, &stats, NULL) != FAINA_OK ||
+        fa_service_run_one(doctor->cli->service, &workers, NULL) != FAINA_OK)
+        return;
+    for (size_t i = 0; i < stats.stats->count; i++) {
+        const struct faina_count *row = &stats.stats->types[i];
+        bool is_handled = row->oldest_ready_us == 0; /* none is ready */
+
+        for (size_t k = 0; !is_handled && k < workers.workers->count; k++)
+            is_handled = handles(&workers.workers->items[k], row->type);
+        if (is_handled || ++count > UNHANDLED_SHOWN)
+            continue;
+        add(doctor, "workers", LEVEL_WARNING,
+            fa_arena_printf(arena, "no live worker handles type %s: %s", row->type,
+                            fa_text_plural(arena, row->by_status[FAINA_PENDING], "pending task")));
+    }
+    if (count > UNHANDLED_SHOWN)
+        add(doctor, "workers", LEVEL_WARNING,
+            fa_arena_printf(arena, "%lld more types have tasks and no live worker",
+                            (long long)(count - UNHANDLED_SHOWN)));
+}
+
+/* Resources at their limit, with tasks that wait for them. */
+static void check_resources(struct doctor *doctor)
+{
+    struct fa_arena *arena = &doctor->cli->arena;
+    struct fa_op resources = {.kind = FA_OP_RESOURCE_LIST, .arena = arena};
+
+    if (fa_service_run_one(doctor->cli->service, &resources, NULL) != FAINA_OK)
+        return;
+    for (size_t i = 0; i < resources.resources->count; i++) {
+        const struct faina_resource *resource = &resources.resources->items[i];
+        struct faina_query query = {.ns = "*",
+                                    .resource = resource->name,
+                                    .statuses = 1u << FAINA_PENDING,
+                                    .limit = 100,
+                                    .brief = true};
+        struct fa_op waiting = {.kind = FA_OP_LIST, .query = &query, .arena = arena};
+
+        if (resource->max_concurrency < 0 || resource->in_use < resource->max_concurrency ||
+            fa_service_run_one(doctor->cli->service, &waiting, NULL) != FAINA_OK ||
+            waiting.tasks->count == 0)
+            continue;
+        add(doctor, "resources", LEVEL_WARNING,
+            fa_arena_printf(arena, "%s%s wait for resource %s, which is at %lld/%lld",
+                            waiting.tasks->next_cursor ? "more than " : "",
+                            fa_text_plural(arena, (int64_t)waiting.tasks->count, "task"),
+                            resource->name, (long long)resource->in_use,
+                            (long long)resource->max_concurrency));
+    }
+}
+
+/* Schedules whose last time made no task. */
+static void check_schedules(struct doctor *doctor)
+{
+    struct fa_arena *arena = &doctor->cli->arena;
+    struct fa_op op = {.kind = FA_OP_CRON_LIST, .arena = arena};
+
+    op.name.ns = "*";
+    if (fa_service_run_one(doctor->cli->service, &op, NULL) != FAINA_OK)
+        return;
+    for (size_t i = 0; i < op.crons->count; i++) {
+        const struct fa_cron_job *job = &op.crons->items[i];
+
+        if (job->problem)
+            add(doctor, "schedules", LEVEL_WARNING,
+                fa_arena_printf(arena, "schedule %s of namespace %s missed a time: %s", job->name,
+                                job->ns, job->problem));
+    }
+}
+
 /* The messages that wait, the broker, and the queues of --broker-queue. */
 static void check_outbox(struct doctor *doctor, bool has_url)
 {
@@ -433,6 +525,9 @@ int fa_verb_doctor(struct fa_cli *cli)
         check_store(&doctor);
         check_tasks(&doctor);
         check_unleased(&doctor);
+        check_handlers(&doctor);
+        check_resources(&doctor);
+        check_schedules(&doctor);
         check_newest(&doctor);
         check_outbox(&doctor, broker != NULL);
     }

@@ -337,5 +337,7 @@ int fa_verb_explain(struct fa_cli *cli)
     /* A single reason is the same as the summary. */
     for (size_t i = 0; op.explanation->count > 1 && i < op.explanation->count; i++)
         fa_outf(cli, "  - %s\n", fa_text_clean(&cli->arena, op.explanation->reasons[i].message));
+    if (op.explanation->line)
+        print_sentence(cli, op.explanation->line);
     return code;
 }

@@ -173,6 +173,7 @@ static int wait_for_end(const struct worker *worker, const sigset_t *signals)
 static void log_damage(void *ctx, const struct fa_commit_stats *stats)
 {
     fa_server_log_damage(&((struct worker *)ctx)->log, stats);
+    fa_server_log_upkeep(&((struct worker *)ctx)->log, stats);
 }
 
 /* The spans of an engine in another process are exported by that process. */

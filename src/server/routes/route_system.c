@@ -205,6 +205,7 @@ static void put_gauge(struct fa_buf *out, const char *name, const char *help, do
 /* A type, in all namespaces. */
 struct type_age {
     const char *type;
+    int64_t by_status[FAINA_STATUS_COUNT];
     int64_t live;      /* tasks that have not ended */
     int64_t oldest_us; /* 0: none is ready */
 };
@@ -224,6 +225,8 @@ static int busiest_first(const void *a, const void *b)
 static void add_age(struct type_age *to, const struct type_age *from)
 {
     to->live += from->live;
+    for (int status = 0; status < FAINA_STATUS_COUNT; status++)
+        to->by_status[status] += from->by_status[status];
     if (from->oldest_us != 0 && (to->oldest_us == 0 || from->oldest_us < to->oldest_us))
         to->oldest_us = from->oldest_us;
 }
@@ -237,6 +240,7 @@ static size_t list_ages(const struct faina_stats *stats, struct type_age *out)
         out[i] = (struct type_age){.type = stats->types[i].type,
                                    .oldest_us = stats->types[i].oldest_ready_us};
         for (int status = 0; status < FAINA_STATUS_COUNT; status++) {
+            out[i].by_status[status] = stats->types[i].by_status[status];
             if (!fa_status_is_ended((enum faina_status)status))
                 out[i].live += stats->types[i].by_status[status];
         }
@@ -261,25 +265,44 @@ static void put_age(struct fa_buf *out, const struct type_age *age, int64_t now_
     fa_buf_printf(out, "} %.3f\n", (double)(now_us - age->oldest_us) / 1e6);
 }
 
-/* By type, in all namespaces: the busiest types, and the others together. */
-static void put_oldest(struct fa_buf *out, const struct fa_op *stats, int64_t now_us,
-                       struct fa_arena *arena)
+static void put_counts(struct fa_buf *out, const struct type_age *type)
 {
-    size_t count = stats->code == FAINA_OK ? stats->stats->count : 0;
-    struct type_age *ages = fa_arena_take(arena, (count + 1) * sizeof(*ages));
-    struct type_age other = {.type = "other"};
+    for (int status = 0; status < FAINA_STATUS_COUNT; status++) {
+        if (type->by_status[status] <= 0)
+            continue;
+        fa_buf_add_str(out, "faina_tasks{");
+        fa_metrics_label(out, "type", type->type);
+        fa_buf_printf(out, ",status=\"%s\"} %lld\n", faina_status_name((enum faina_status)status),
+                      (long long)type->by_status[status]);
+    }
+}
 
-    fa_metrics_head(out, "faina_oldest_ready_seconds", "gauge", "Age of the oldest ready task.");
-    if (count == 0)
-        return;
-    count = list_ages(stats->stats, ages);
+/* By type, in all namespaces: the busiest types, and the others together, those too that the
+ * statistics leave out. */
+static void put_types(struct fa_buf *out, const struct faina_stats *stats, int64_t now_us,
+                      struct fa_arena *arena)
+{
+    struct type_age *types = fa_arena_take(arena, (stats->count + 1) * sizeof(*types));
+    struct type_age other = {.type = "other"};
+    size_t count = list_ages(stats, types), shown;
+
+    memcpy(other.by_status, stats->by_status, sizeof(other.by_status));
     if (count > FA_METRICS_TYPES_MAX)
-        qsort(ages, count, sizeof(*ages), busiest_first);
+        qsort(types, count, sizeof(*types), busiest_first);
+    shown = count < FA_METRICS_TYPES_MAX ? count : FA_METRICS_TYPES_MAX;
+    for (size_t i = 0; i < shown; i++) {
+        for (int status = 0; status < FAINA_STATUS_COUNT; status++)
+            other.by_status[status] -= types[i].by_status[status];
+        put_counts(out, &types[i]);
+    }
+    put_counts(out, &other);
+    fa_metrics_head(out, "faina_oldest_ready_seconds", "gauge", "Age of the oldest ready task.");
     for (size_t i = 0; i < count; i++) {
-        if (i < FA_METRICS_TYPES_MAX)
-            put_age(out, &ages[i], now_us);
-        else
-            add_age(&other, &ages[i]);
+        if (i < shown)
+            put_age(out, &types[i], now_us);
+        else if (types[i].oldest_us != 0 &&
+                 (other.oldest_us == 0 || types[i].oldest_us < other.oldest_us))
+            other.oldest_us = types[i].oldest_us;
     }
     put_age(out, &other, now_us);
 }
@@ -287,12 +310,9 @@ static void put_oldest(struct fa_buf *out, const struct fa_op *stats, int64_t no
 static void put_store(struct fa_buf *out, const struct fa_op *stats, const struct fa_op *resources,
                       int64_t now_us, struct fa_arena *arena)
 {
-    fa_metrics_head(out, "faina_tasks", "gauge", "Tasks by status.");
-    for (int i = 0; stats->code == FAINA_OK && i < FAINA_STATUS_COUNT; i++)
-        fa_buf_printf(out, "faina_tasks{status=\"%s\"} %lld\n",
-                      faina_status_name((enum faina_status)i),
-                      (long long)stats->stats->by_status[i]);
-    put_oldest(out, stats, now_us, arena);
+    fa_metrics_head(out, "faina_tasks", "gauge", "Tasks by type and status.");
+    if (stats->code == FAINA_OK)
+        put_types(out, stats->stats, now_us, arena);
     fa_metrics_head(out, "faina_resource_in_use", "gauge", "Tasks that hold a resource.");
     for (size_t i = 0; resources->code == FAINA_OK && i < resources->resources->count; i++) {
         fa_buf_add_str(out, "faina_resource_in_use{");
@@ -338,7 +358,7 @@ static void put_refused(struct fa_buf *out, struct fa_server *server)
                       fa_refusal_name((enum fa_refusal)i), atomic_load(&server->refused[i]));
 }
 
-#define METRICS_OPS 3
+#define METRICS_OPS 4
 #define METRICS_SIZE_MAX ((size_t)16 * 1024 * 1024)
 
 /* What /metrics reads from the store. */
@@ -349,6 +369,7 @@ static void fill_metrics_ops(struct fa_op ops[METRICS_OPS])
     ops[1].kind = FA_OP_RESOURCE_LIST;
     ops[1].part = (struct fa_part){.is_asked = true, .limit = FA_LIST_LIMIT_MAX};
     ops[2].kind = FA_OP_BROKER_GET;
+    ops[3].kind = FA_OP_WORKER_LIST;
 }
 
 static void write_metrics(struct fa_server *server, const struct fa_op ops[METRICS_OPS],
@@ -366,6 +387,8 @@ static void write_metrics(struct fa_server *server, const struct fa_op ops[METRI
     now_us = fa_clock_now_us() + clock.offset_ms * 1000;
     put_store(out, &ops[0], &ops[1], now_us, arena);
     put_broker(out, &ops[2], now_us);
+    if (ops[3].code == FAINA_OK)
+        put_gauge(out, "faina_workers", "Live workers and nodes.", (double)ops[3].workers->count);
     put_gauge(out, "faina_clock_offset_seconds",
               "How far the engine's clock is ahead of the system clock.",
               (double)clock.offset_ms / 1000);

@@ -45,6 +45,7 @@ struct fa_fleet_events {
     void (*due)(void *ctx, int64_t at_us); /* for the leader: something is due then */
     void (*policies)(void *ctx);           /* policies of types have changed */
     void (*all)(void *ctx);                /* notifications may be lost: check everything */
+    void (*lead)(void *ctx, bool leads);   /* this node leads from now on, or no more */
 };
 
 /* What an engine reports to the other nodes after a commit. */

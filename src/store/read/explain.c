@@ -10,7 +10,10 @@
 #include "model/times.h"
 #include "service/access.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+#define LINE_READ_MAX 10000 /* ready tasks of a lane that are counted */
 
 struct explain {
     struct fa_source *source;
@@ -20,6 +23,7 @@ struct explain {
     int64_t now_us;
     struct faina_explanation *out;
     size_t size;
+    const char *waits_for; /* what keeps the ready tasks of the lane from being claimed */
 };
 
 static void add(struct explain *x, const char *kind, int64_t until_us, const char *message)
@@ -203,12 +207,15 @@ static void explain_rate(struct explain *x, const char *name,
 static enum faina_code explain_resource(struct explain *x, const char *name)
 {
     struct fa_stored_resource resource;
+    size_t reasons = x->out->count;
     enum faina_code code = fa_read_resource(x->source, name, x->arena, &resource, &x->op->error);
 
     if (code == FAINA_OK && resource.limits.rate.count > 0)
         explain_rate(x, name, &resource);
     if (code == FAINA_OK && resource.limits.max >= 0 && resource.in_use >= resource.limits.max)
         code = explain_limit(x, name, &resource);
+    if (x->out->count > reasons && x->waits_for == NULL)
+        x->waits_for = name;
     return code;
 }
 
@@ -245,6 +252,74 @@ static enum faina_code explain_turn(struct explain *x)
             rounds == 0   ? "in this round"
             : rounds == 1 ? "in the next round"
                           : fa_arena_printf(x->arena, "%lld rounds from now", (long long)rounds)));
+    return FAINA_OK;
+}
+
+/* The line ----------------------------------------------------------------------------------- */
+
+/* "8,112" */
+static const char *count_text(struct explain *x, int64_t count)
+{
+    char digits[24], text[40];
+    size_t len = (size_t)snprintf(digits, sizeof(digits), "%lld", (long long)count), n = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0)
+            text[n++] = ',';
+        text[n++] = digits[i];
+    }
+    return fa_arena_copy(x->arena, text, n);
+}
+
+struct line {
+    int64_t ready, before;
+};
+
+static void sink_line(void *ctx, size_t n, const struct fa_value *c)
+{
+    (void)n;
+    *(struct line *)ctx = (struct line){fa_value_as_int(&c[0]), fa_value_as_int(&c[1])};
+}
+
+/* "number 5 in line; 8,112 wait for gpu, 40 are due later" */
+static void describe_line(struct explain *x, const struct line *line, int64_t pending)
+{
+    bool is_more = line->ready >= LINE_READ_MAX;
+    int64_t ready = is_more ? LINE_READ_MAX : line->ready;
+    struct fa_buf text;
+
+    fa_buf_init(&text, 16 * 1024);
+    if (x->out->position > 0)
+        fa_buf_printf(&text, "it is number %s in line; ", count_text(x, x->out->position));
+    fa_buf_printf(&text, "of its type and resources, %s%s %s%s", is_more ? "more than " : "",
+                  count_text(x, ready), ready == 1 ? "waits" : "wait", x->waits_for ? " for " : "");
+    fa_buf_add_str(&text, x->waits_for ? x->waits_for : " to be claimed");
+    if (!is_more && pending > ready)
+        fa_buf_printf(&text, ", %s %s due later", count_text(x, pending - ready),
+                      pending - ready == 1 ? "is" : "are");
+    x->out->line = fa_arena_copy(x->arena, text.ptr, text.len);
+    fa_buf_finish(&text);
+}
+
+static enum faina_code explain_line(struct explain *x)
+{
+    const struct fa_row *row = x->row;
+    struct fa_value params[4] = {fa_value_int(row->lane->id), fa_value_int(row->rank),
+                                 fa_value_int(row->id.key), fa_value_int(LINE_READ_MAX)};
+    struct line line = {0};
+    int64_t pending = 0;
+    enum faina_code code =
+        fa_db_one(x->source->db, FA_SQL_LANE_LINE, params, 4, sink_line, &line, &x->op->error);
+
+    if (code == FAINA_OK)
+        code = fa_db_one(x->source->db, FA_SQL_LANE_PENDING, params, 1, fa_db_sink_int, &pending,
+                         &x->op->error);
+    if (code != FAINA_OK)
+        return code;
+    /* A task with a group has a turn instead. */
+    if (row->at_us <= x->now_us && line.before < LINE_READ_MAX && row->turn == 0)
+        x->out->position = line.before + 1;
+    describe_line(x, &line, pending);
     return FAINA_OK;
 }
 
@@ -300,6 +375,8 @@ static enum faina_code explain_pending(struct explain *x)
     }
     code =
         fa_db_one(x->source->db, FA_SQL_PAUSED_GET, lane, 2, sink_found, &is_paused, &x->op->error);
+    if (is_paused)
+        x->waits_for = "the type to be resumed";
     if (code == FAINA_OK && is_paused)
         add(x, "paused", 0,
             fa_arena_printf(x->arena, "type %s is paused in namespace %s", row->lane->type,
@@ -310,7 +387,9 @@ static enum faina_code explain_pending(struct explain *x)
         code = explain_workers(x);
     if (code == FAINA_OK && x->out->count == 0)
         add(x, "ready", 0, "it is ready, and waits for a worker to claim it");
-    return code == FAINA_OK && row->turn != 0 ? explain_turn(x) : code;
+    if (code == FAINA_OK && row->turn != 0)
+        code = explain_turn(x);
+    return code == FAINA_OK ? explain_line(x) : code;
 }
 
 static void explain_held(struct explain *x)

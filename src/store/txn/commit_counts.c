@@ -58,6 +58,8 @@ static void publish(struct fa_waiters *waiters, struct fa_unit *unit, size_t op_
                                     .runs = spans_of(unit, &unit->runs),
                                     .run_count = unit->runs.count,
                                     .leases_lost = unit->lost_count,
+                                    .missed = unit->missed,
+                                    .missed_count = unit->missed_count,
                                     .trigger_failures = unit->trigger_failures,
                                     .trigger_failure_count = unit->trigger_failure_count};
     struct fa_kind *submitted =
@@ -86,7 +88,8 @@ void fa_facts_publish(struct fa_waiters *waiters, struct fa_history_log *history
     size_t end_count;
 
     if (op_count + unit->added_count + unit->ended_count + unit->waits.count + unit->runs.count +
-            unit->retries.count + unit->lost_count + unit->trigger_failure_count ==
+            unit->retries.count + unit->lost_count + unit->trigger_failure_count +
+            unit->missed_count ==
         0)
         return;
     ends = fa_arena_take(&unit->arena, (unit->ended_count + 1) * sizeof(*ends));
@@ -109,6 +112,12 @@ void fa_facts_publish_aside(struct fa_waiters *waiters, struct fa_aside *aside)
     if (stats.set_aside_count > 0)
         fa_waiters_publish_stats(waiters, &stats);
     fa_arena_finish(&arena);
+}
+
+void fa_facts_publish_lead(struct fa_waiters *waiters, bool leads)
+{
+    fa_waiters_publish_stats(
+        waiters, &(struct fa_commit_stats){.lead = leads ? FA_LEAD_BEGUN : FA_LEAD_OVER});
 }
 
 void fa_facts_publish_stalled(struct fa_waiters *waiters, const char *reason)

@@ -64,6 +64,8 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->message_count = 0;
     unit->failure_count = 0;
     unit->attempt_count = 0;
+    unit->missed = NULL;
+    unit->missed_count = unit->missed_size = 0;
     unit->acts = NULL;
     unit->act_count = unit->act_size = 0;
     unit->has_messages = false;

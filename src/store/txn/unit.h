@@ -181,6 +181,8 @@ struct fa_unit {
     size_t message_count, message_size;
     struct fa_unit_failure *failures; /* attempts that failed (failures.h) */
     size_t failure_count, failure_size;
+    struct fa_missed_times *missed; /* of schedules (schedules.c); in the arena */
+    size_t missed_count, missed_size;
     struct fa_audit_entry *acts; /* that get an entry (audit_log.h); in the arena */
     size_t act_count, act_size;
     int64_t failures_until_trim; /* since the groups were counted; over transactions */

@@ -517,6 +517,22 @@ void fa_engine_note_arrival(struct fa_engine *engine, int64_t key)
         fa_scan_starts_note_arrival(&engine->writers[i].unit.scan_starts, key);
 }
 
+/* A schedule misses times mostly while no engine is open. The first chores find that, before a
+ * server listens (engine.h). */
+static void keep_missed(struct fa_engine *engine, const struct fa_unit *unit)
+{
+    pthread_mutex_lock(&engine->timer_mutex);
+    for (size_t i = 0; i < unit->missed_count && engine->missed_count < FA_ENGINE_MISSED_MAX; i++) {
+        struct fa_missed_times *kept = &engine->missed[engine->missed_count++];
+
+        kept->ns = fa_arena_strdup(&engine->missed_texts, unit->missed[i].ns);
+        kept->name = fa_arena_strdup(&engine->missed_texts, unit->missed[i].name);
+        kept->count = unit->missed[i].count;
+        kept->reason = fa_arena_strdup(&engine->missed_texts, unit->missed[i].reason);
+    }
+    pthread_mutex_unlock(&engine->timer_mutex);
+}
+
 /* E3: after the commit, only what can't fail. */
 static void after_commit(struct fa_writer *writer)
 {
@@ -539,6 +555,8 @@ static void after_commit(struct fa_writer *writer)
     if (ready_types(unit))
         fa_waiters_notify_ready(engine->waiters, ready_types(unit));
     fa_facts_publish(engine->waiters, engine->history, unit, writer->op_count);
+    if (unit->missed_count > 0 && !fa_waiters_has_counters(engine->waiters))
+        keep_missed(engine, unit);
     fa_facts_publish_aside(engine->waiters, engine->aside);
     if (engine->fleet != NULL)
         fa_fleet_notify(engine->fleet, &(struct fa_fleet_notification){

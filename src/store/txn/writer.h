@@ -71,6 +71,8 @@ struct fa_writer {
     bool is_announced; /* the transaction itself notifies other nodes of ready tasks */
 };
 
+#define FA_ENGINE_MISSED_MAX 100
+
 struct fa_engine {
     struct fa_service base;
     struct fa_store *store;
@@ -110,6 +112,10 @@ struct fa_engine {
 
     pthread_t timer;
     bool has_timer;
+    /* Missed times of schedules that were not published yet; with timer_mutex. */
+    struct fa_missed_times missed[FA_ENGINE_MISSED_MAX];
+    size_t missed_count;
+    struct fa_arena missed_texts;
     pthread_mutex_t timer_mutex; /* guards the two below */
     pthread_cond_t timer_cond;   /* signalled when next_us or token_us becomes earlier */
     bool is_closing;

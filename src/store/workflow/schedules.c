@@ -26,6 +26,7 @@
 
 #define LATE_US_MIN 10000000 /* how late a time may be, if the next one follows soon */
 #define IN_TIME_MAX (LATE_US_MIN / 1000000 + 1)
+#define MISSED_MAX 1000   /* times that are counted as missed at once */
 #define AGAIN_US 60000000 /* a schedule that can't be read is tried again after this */
 
 enum {
@@ -362,6 +363,7 @@ struct firing {
     const char *problem;
     struct fa_plan *plans;
     struct fa_row *before; /* to be cancelled; NULL: none */
+    int64_t missed;        /* times that make no task because nothing ran then, or with a problem */
 };
 
 /* "2026-01-02T01:00:00Z": times of schedules are whole seconds. */
@@ -405,6 +407,7 @@ static void choose_times(struct fa_unit *unit, struct firing *firing, const stru
     const struct fa_cron_job *job = firing->job;
     int64_t now = unit->now_us, from = now;
     bool is_late = now - job->next_us > late_us_max(job, cron, zone);
+    int64_t *passed;
 
     if (!is_late || job->catch_up == FA_CATCH_UP_ALL) {
         if (!is_late && firing->max > IN_TIME_MAX)
@@ -420,6 +423,12 @@ static void choose_times(struct fa_unit *unit, struct firing *firing, const stru
             fa_cron_previous(cron, zone, now, firing->times) && firing->times[0] >= job->next_us;
     } else {
         firing->problem = describe_left_out(unit, cron, zone, job->next_us);
+    }
+    if (is_late && job->catch_up != FA_CATCH_UP_ALL) {
+        passed = fa_arena_zero(&unit->arena, MISSED_MAX, sizeof(*passed));
+        firing->missed =
+            (int64_t)fa_cron_missed(cron, zone, job->next_us - 1, now, MISSED_MAX, passed) -
+            (int64_t)firing->count;
     }
     if (!fa_cron_next(cron, zone, from, &firing->next_us))
         firing->next_us = 0;
@@ -526,6 +535,7 @@ static enum faina_code plan_tasks(struct fa_unit *unit, struct firing *firing,
 static void skip_all(struct fa_unit *unit, struct firing *firing, const struct faina_error *why)
 {
     firing->count = 0;
+    firing->missed = firing->missed > 0 ? firing->missed : 1;
     firing->before = NULL;
     firing->problem = fa_unit_text(unit, why->message);
     if (firing->next_us <= unit->now_us)
@@ -561,6 +571,16 @@ static enum faina_code prepare(struct fa_unit *unit, struct firing *firing, stru
     return FAINA_OK;
 }
 
+/* For monitoring (service.h). */
+static void report_missed(struct fa_unit *unit, const struct firing *firing)
+{
+    unit->missed = fa_arena_grow(&unit->arena, unit->missed, unit->missed_count, &unit->missed_size,
+                                 sizeof(*unit->missed));
+    unit->missed[unit->missed_count++] = (struct fa_missed_times){
+        firing->job->ns, firing->job->name, firing->missed,
+        firing->problem ? firing->problem : "nothing ran then, and catchUp is one"};
+}
+
 static enum faina_code fire(struct fa_unit *unit, struct firing *firing, struct faina_error *err)
 {
     const struct fa_cron_job *job = firing->job;
@@ -580,6 +600,8 @@ static enum faina_code fire(struct fa_unit *unit, struct firing *firing, struct 
         return code;
     if (!is_ours)
         firing->count = 0;
+    else if (firing->missed > 0)
+        report_missed(unit, firing);
     if (firing->before != NULL && firing->count > 0)
         code = fa_cancel_tree(unit, firing->before, FAINA_ACTOR_SYSTEM,
                               "Cancelled by the next time of its schedule", &cancelled, err);

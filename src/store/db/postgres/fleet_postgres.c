@@ -258,7 +258,8 @@ static void disconnect(struct fa_fleet *fleet)
 {
     PQfinish(fleet->conn);
     fleet->conn = NULL;
-    atomic_store(&fleet->epoch, 0);
+    if (atomic_exchange(&fleet->epoch, 0) != 0)
+        fleet->events.lead(fleet->events.ctx, false);
 }
 
 static bool is_good(const PGresult *result)
@@ -565,6 +566,8 @@ static void renew_lead(struct fa_fleet *fleet)
     }
     PQclear(result);
     atomic_store(&fleet->epoch, epoch);
+    if ((epoch != 0) != led)
+        fleet->events.lead(fleet->events.ctx, epoch != 0);
     if (epoch != 0 && !led)
         fleet->events.due(fleet->events.ctx, 0);
     fleet->renew_at = fa_clock_mono_us() + FA_LEADER_RENEW_US;
