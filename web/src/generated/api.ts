@@ -508,6 +508,10 @@ export interface Schemas {
       /** When it ends, if known */
       until: string | null;
     })[];
+    /** Of a ready task: its place among those of its namespace, type and resources, from 1; 0: it is not ready, or more than 10,000 are before it */
+    position: number;
+    /** Of a pending task: its place in line, and what the line waits for */
+    line: string | null;
     /** The task */
     task: Schemas["Task"];
   };
