@@ -554,6 +554,10 @@ static void engine_shut(struct fa_service *service)
     struct fa_op_job last = {0};
 
     atomic_store(&engine->is_shut, true);
+    for (size_t i = 0; i < engine->writer_count; i++) {
+        if (engine->writers[i].db != NULL)
+            atomic_store(&engine->writers[i].db->is_closing, true);
+    }
     fa_bulk_runner_stop(engine->bulk_runner);
     fa_waiters_close(engine->waiters);
     fa_waiting_claims_close(engine->waiting_claims);

@@ -161,8 +161,13 @@ def test_some_tasks(place):
     last = server.submit()["id"]
     for task in (*tasks, last):
         server.act(task, "cancel")
-    wait_until(lambda: len(stream.events) >= 2, "both end")
-    equal([event["taskId"] for _, _, event in stream.events], [tasks[0], tasks[2]])
+
+    def ended():
+        return [event["taskId"] for _, _, event in stream.events if event["status"] == "cancelled"]
+    wait_until(lambda: len(ended()) >= 2, "both end")
+    equal(ended(), [tasks[0], tasks[2]])
+    # On PostgreSQL it may begin with events that were just before it.
+    equal({event["taskId"] for _, _, event in stream.events}, {tasks[0], tasks[2]})
     for bad in ("x", tasks[0] + ",", ",".join([tasks[0]] * 201)):
         equal(server("GET", f"/stream?ids={bad}", status=400).json()["errors"][0]["field"], "ids")
 

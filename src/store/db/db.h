@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "generated/sql_statements.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum fa_sql {
@@ -194,7 +195,8 @@ struct fa_db {
     const struct fa_db_ops *ops;
     bool is_writing;  /* the current transaction may change rows */
     bool allows_slow; /* from now on statements may take minutes: they read whole tables */
-    bool is_closing;  /* the engine is being closed: a server has a few seconds for an answer */
+    /* The engine is being closed: a server has a few seconds for an answer. Any thread may set it. */
+    atomic_bool is_closing;
     /* About the last failure of a transaction: */
     bool has_failed;   /* it failed as a whole, whatever the code */
     bool should_retry; /* it may succeed when it is run again from the start */

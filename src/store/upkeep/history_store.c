@@ -313,7 +313,6 @@ struct store_chore {
     bool maintains;    /* K2 */
     int64_t at_us;
     bool has_more;
-    bool is_last; /* the engine is being closed */
 };
 
 static enum faina_code maintain(struct store_chore *store, struct fa_db *db,
@@ -348,7 +347,6 @@ static enum faina_code run_store(struct fa_writer *writer, struct fa_chore *chor
     enum faina_code code = FAINA_OK;
 
     store->has_more = false;
-    writer->db->is_closing = store->is_last;
     if (store->reads_gauges) {
         code = fa_unit_flush(&writer->unit, &chore->error);
         store->rows->count = 0;
@@ -377,8 +375,7 @@ static enum faina_code store_minutes(struct fa_engine *engine, int64_t until_us)
         struct rows rows = {.arena = {0}};
 
         make_rows(&rows, minute);
-        code = run_chore(engine,
-                         &(struct store_chore){.rows = &rows, .is_last = until_us == INT64_MAX});
+        code = run_chore(engine, &(struct store_chore){.rows = &rows});
         fa_arena_finish(&rows.arena);
         if (code == FAINA_OK)
             fa_history_log_stored(engine->history, minute, fa_db_now(engine->writers[0].db));

@@ -32,7 +32,8 @@ static const int answer_ms_max[] = {[FA_PG_WRITER] = 45000, [FA_PG_READER] = 750
     "SELECT set_config('statement_timeout', '10min', true), "                                      \
     "set_config('idle_in_transaction_session_timeout', '10min', true)"
 
-#define CLOSING_MS_MAX 3000 /* the same when the engine is being closed (fa_db.is_closing) */
+#define CLOSING_MS_MAX 3000 /* the same when the engine is being closed (fa_db.is_closing) ... */
+#define LOOK_MS 250         /* ... which is looked at this often */
 
 /* A message that was sent, and whose result is to be read. */
 struct sent {
@@ -144,22 +145,26 @@ static enum faina_code refuse(struct pg *pg, const PGresult *result, const char 
 /* The next result, or NULL after the last one of a statement. *is_lost: none arrives. */
 static PGresult *next_result(struct pg *pg, bool *is_lost)
 {
-    int ms_max = pg->base.is_closing ? CLOSING_MS_MAX
-                 : pg->has_time      ? PATIENT_MS_MAX
-                                     : answer_ms_max[pg->role];
+    int ms_max = pg->has_time ? PATIENT_MS_MAX : answer_ms_max[pg->role];
     int64_t until = fa_clock_mono_us() + ms_max * INT64_C(1000);
+    bool is_closing = false;
 
     *is_lost = false;
     while (PQisBusy(pg->conn)) {
         struct pollfd wait = {.fd = PQsocket(pg->conn), .events = POLLIN};
-        int64_t left_ms = (until - fa_clock_mono_us()) / 1000;
+        int64_t left_ms;
         int n;
 
+        if (!is_closing && atomic_load(&pg->base.is_closing)) {
+            is_closing = true;
+            until = fa_clock_mono_us() + CLOSING_MS_MAX * INT64_C(1000);
+        }
+        left_ms = (until - fa_clock_mono_us()) / 1000;
         if (left_ms <= 0) {
             *is_lost = true;
             return NULL;
         }
-        n = poll(&wait, 1, (int)left_ms);
+        n = poll(&wait, 1, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS);
         if (n < 0 && errno != EINTR) {
             *is_lost = true;
             return NULL;
@@ -607,20 +612,20 @@ static bool send_proof(struct pg *pg)
 /* Reads from the server whether the transaction was committed whose commit had no result. */
 static enum faina_code resolve(struct pg *pg, struct faina_error *err)
 {
-    int64_t until = fa_clock_mono_us() +
-                    (pg->base.is_closing ? CLOSING_MS_MAX * INT64_C(1000) : RESOLVE_US_MAX);
+    int64_t start = fa_clock_mono_us();
     bool is_committed = false;
 
     if (!pg->has_proof) { /* it changed nothing */
-        pg->base.should_retry = !pg->base.is_closing;
+        pg->base.should_retry = !atomic_load(&pg->base.is_closing);
         return fa_error_set(err, FAINA_UNAVAILABLE, "the connection was lost");
     }
-    while (fa_clock_mono_us() < until) {
+    while (fa_clock_mono_us() - start <
+           (atomic_load(&pg->base.is_closing) ? CLOSING_MS_MAX * INT64_C(1000) : RESOLVE_US_MAX)) {
         struct timespec pause = {.tv_nsec = RESOLVE_PAUSE_MS * 1000000L};
 
         if (connect_again(pg, NULL) == FAINA_OK &&
             fa_pg_proof_settle(&pg->proof, pg->target, pg->conn, &is_committed)) {
-            pg->base.should_retry = !is_committed && !pg->base.is_closing;
+            pg->base.should_retry = !is_committed && !atomic_load(&pg->base.is_closing);
             return is_committed ? FAINA_OK
                                 : fa_error_set(err, FAINA_UNAVAILABLE,
                                                "the connection was lost before the commit");

@@ -294,6 +294,14 @@ static enum faina_code sqlite_run(struct fa_db *base, const struct fa_db_call *c
     return code;
 }
 
+static void sqlite_rollback(struct fa_db *base)
+{
+    struct db_sqlite *db = downcast(base);
+
+    if (!sqlite3_get_autocommit(db->handle))
+        exec(db, "ROLLBACK");
+}
+
 static enum faina_code sqlite_begin(struct fa_db *base, bool for_writing, struct faina_error *err)
 {
     struct db_sqlite *db = downcast(base);
@@ -306,16 +314,9 @@ static enum faina_code sqlite_begin(struct fa_db *base, bool for_writing, struct
                             db->path);
     if (for_writing && db->is_short && !atomic_load(&db->reserve->is_gone))
         return refuse(db, SQLITE_FULL, "beginning a transaction", err);
+    sqlite_rollback(base); /* the last one is still open if ROLLBACK had no memory */
     rc = exec_kept(db, &db->begin[for_writing], for_writing ? "BEGIN IMMEDIATE" : "BEGIN");
     return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, "beginning a transaction", err);
-}
-
-static void sqlite_rollback(struct fa_db *base)
-{
-    struct db_sqlite *db = downcast(base);
-
-    if (!sqlite3_get_autocommit(db->handle))
-        exec(db, "ROLLBACK");
 }
 
 /*
