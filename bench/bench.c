@@ -43,6 +43,8 @@ static const struct fa_bench_part parts[] = {
     {"claim", "the latency of a claim of 100, with much else stored", EVERY, fa_bench_claim},
     {"claim-groups", "a claim of 100 of as many groups as tasks, and of one group", EVERY,
      fa_bench_claim},
+    {"bulk", "an operation that retries 100,000 tasks against completing them", EVERY,
+     fa_bench_bulk},
     {"lanes", "a claim of one task among ten types, and among very many", EVERY, fa_bench_lanes},
     {"match", "match expressions against reading an event's bytes", ONE_WRITER, fa_bench_match},
     {"emit", "events that create tasks against submitting the tasks", EVERY, fa_bench_emit},

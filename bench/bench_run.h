@@ -65,6 +65,7 @@ struct fa_bench_part {
 
 enum faina_code fa_bench_life(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct faina_error *err);
+enum faina_code fa_bench_bulk(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_lanes(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_match(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_emit(struct fa_bench *bench, const char *name, struct faina_error *err);
