@@ -57,6 +57,8 @@ static struct fa_op make_op(uint8_t choice, struct fa_arena *arena)
     struct fa_op op = {.kind = choice % FA_OP_COUNT, .wants_task = choice & 128, .arena = arena};
 
     op.id = ID;
+    if (op.kind == FA_OP_AUDIT_ADD) /* it is never sent */
+        op.kind = FA_OP_GET;
     if (op.kind == FA_OP_SUBMIT)
         op.submit = &submit;
     if (op.kind == FA_OP_EMITTED_LIST)

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *text = (const char *)data;
     const char *end = size > 0 ? memchr(text, '\n', size) : NULL;
     struct fa_bytes schema_text = {text, end != NULL ? (size_t)(end - text) : size};
-    struct fa_bytes input_text = {end, end != NULL ? size - schema_text.len : 0};
+    struct fa_bytes input_text = {end != NULL ? end : "", end != NULL ? size - schema_text.len : 0};
     const struct fa_input_schema *schema;
     struct fa_arena arena = {0};
     struct faina_error err;

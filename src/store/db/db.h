@@ -195,7 +195,7 @@ struct fa_db {
     const struct fa_db_ops *ops;
     bool is_writing;  /* the current transaction may change rows */
     bool allows_slow; /* from now on statements may take minutes: they read whole tables */
-    /* The engine is being closed: a server has a few seconds for an answer. Any thread may set it. */
+    /* The engine is being closed: a server has a few seconds for an answer. Any thread sets it. */
     atomic_bool is_closing;
     /* About the last failure of a transaction: */
     bool has_failed;   /* it failed as a whole, whatever the code */
