@@ -266,7 +266,6 @@ static void put_times(const struct fa_row *row, struct faina_task *out)
     if (row->status == FAINA_BACKGROUND)
         out->expires_us = row->at_us;
     out->start_by_us = row->start_by_us;
-    out->group = row->group;
     out->created_us = row->created_us;
     out->updated_us = row->updated_us;
     out->claimed_us = row->claimed_us;
@@ -357,6 +356,7 @@ enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row, str
     if (fa_status_is_held(row->status)) /* the row of an ended task keeps it for its events */
         out->worker_id = lend_or_copy(row->worker, arena, lend);
     out->created_by = lend_or_copy(row->created_by, arena, lend);
+    out->group = lend_or_copy(row->group, arena, lend);
     if (row->team != NULL && strlen(row->team) < sizeof(out->team_id))
         memcpy(out->team_id, row->team, strlen(row->team) + 1);
     code = brief ? FAINA_OK : put_payload(source, row, arena, lend, out, err);
