@@ -420,6 +420,8 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
     if (code == FAINA_OK && (writer->engine->fleet == NULL || is_timers))
         code = run_chores(writer, err);
     while (code == FAINA_OK && jobs != NULL) {
+        /* Again: a listener may be newer than the transaction, which has added jobs since. */
+        writer->unit.wants_spans |= fa_waiters_wants_spans(writer->engine->waiters);
         code = run_ops(writer, jobs, err);
         if (code == FAINA_OK && is_open)
             jobs = (struct fa_op_job *)fa_batch_more(writer->batch);
