@@ -55,7 +55,7 @@ VIEWS = {
     "tasks": "id namespace type name status state progress priority input output error metadata spec "
              "idempotency_key input_hash attempts max_attempts run_at worker_id lease_expires_at "
              "parent_id resources team_id created_by expires_at version fence created_at updated_at "
-             "claimed_at started_at completed_at deleted_at depends_on",
+             "claimed_at started_at completed_at deleted_at depends_on task_group",
     "task_events": "id task_id what status state detail actor worker_id created_at",
     "task_results": "task_id payload created_at",
     "task_deps": "task_id depends_on",

@@ -386,11 +386,11 @@ static void test_sql_submit__groups_take_turns(void **state)
 
     fa_sql_open(world);
     fa_psql_exec(world->one, "BEGIN");
-    id = fa_sql_submit(world, world->one, "'x', name => 'a1', \"group\" => 'a'");
-    fa_sql_submit(world, world->one, "'x', name => 'a2', \"group\" => 'a'");
+    id = fa_sql_submit(world, world->one, "'x', name => 'a1', task_group => 'a'");
+    fa_sql_submit(world, world->one, "'x', name => 'a2', task_group => 'a'");
     fa_t_submit(t, .type = "x", .name = "b1", .group = "b");
     fa_psql_exec(world->two, "SET lock_timeout = '100ms'");
-    fa_sql_submit(world, world->two, "'x', name => 'b2', \"group\" => 'b'");
+    fa_sql_submit(world, world->two, "'x', name => 'b2', task_group => 'b'");
     fa_psql_exec(world->one, "COMMIT");
     fa_psql_exec(world->one, "SELECT submit_many('[{\"type\": \"x\", \"name\": \"c1\", "
                              "\"group\": \"c\"}]')");

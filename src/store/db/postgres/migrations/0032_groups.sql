@@ -1,4 +1,4 @@
--- Fair share: groups of tasks take turns (src/store/queue/turns.h).
+-- Fair share: groups of tasks take turns.
 --
 -- To apply it by hand: SET search_path to the schema, then run the file. Twice does no harm.
 
@@ -41,7 +41,7 @@ BEGIN
         body := pg_get_viewdef(name::regclass);
         IF body !~ '\mfair_group\M' THEN
             body := regexp_replace(body, '\mAS depends_on\M',
-                                   'AS depends_on, t.fair_group AS "group"');
+                                   'AS depends_on, t.fair_group AS task_group');
             IF body !~ '\mfair_group\M' THEN
                 RAISE EXCEPTION 'the view % is not that of 0016', name;
             END IF;
@@ -57,7 +57,7 @@ BEGIN ATOMIC
            v.output, v.error, v.metadata, v.spec, v.idempotency_key, v.input_hash, v.attempts,
            v.max_attempts, v.run_at, v.worker_id, v.lease_expires_at, v.parent_id, v.resources,
            v.team_id, v.created_by, v.expires_at, v.version, v.fence, v.created_at, v.updated_at,
-           v.claimed_at, v.started_at, v.completed_at, v.deleted_at, v.depends_on, v."group"
+           v.claimed_at, v.started_at, v.completed_at, v.deleted_at, v.depends_on, v.task_group
     FROM tasks_by_key v
     WHERE v.key = task_key_of(task.id) AND v.id = task.id;
 END;
@@ -311,7 +311,7 @@ CREATE OR REPLACE FUNCTION submit(
     metadata jsonb DEFAULT NULL, spec jsonb DEFAULT NULL, team uuid DEFAULT NULL,
     created_by text DEFAULT NULL, depends_on uuid[] DEFAULT NULL, retry jsonb DEFAULT NULL,
     dedupe text DEFAULT NULL, key_scope text DEFAULT NULL, on_duplicate text DEFAULT NULL,
-    "group" text DEFAULT NULL)
+    task_group text DEFAULT NULL)
 RETURNS uuid LANGUAGE plpgsql SECURITY DEFINER SET standard_conforming_strings = on
 AS $$
 DECLARE
@@ -338,7 +338,7 @@ BEGIN
         'resources', submit.resources, 'metadata', submit.metadata, 'spec', submit.spec,
         'teamId', submit.team, 'createdBy', submit.created_by, 'dependsOn', submit.depends_on,
         'retry', submit.retry, 'dedupe', submit.dedupe, 'keyScope', submit.key_scope,
-        'onDuplicate', submit.on_duplicate, 'group', submit."group"),
+        'onDuplicate', submit.on_duplicate, 'group', submit.task_group),
         submit_keys(1, now_us), now_us, submit_allowed());
     IF task.existing THEN
         task.tail := (submit_look(task.id)).tail;

@@ -48,7 +48,7 @@ CREATE VIEW tasks AS
            (SELECT '[' || coalesce(group_concat('"' || uuid || '"'), '') || ']'
             FROM (SELECT i.uuid FROM task_dep d JOIN task_id i ON i.id = d.needs
                   WHERE d.task = t.id ORDER BY d.needs)) AS depends_on,
-           t.fair_group AS "group"
+           t.fair_group AS task_group
     FROM task_standing s
     CROSS JOIN task t ON t.id = s.id
     JOIN task_id u ON u.id = t.id
