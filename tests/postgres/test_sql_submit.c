@@ -395,7 +395,7 @@ static void test_sql_submit__groups_take_turns(void **state)
     fa_psql_exec(world->one, "SELECT submit_many('[{\"type\": \"x\", \"name\": \"c1\", "
                              "\"group\": \"c\"}]')");
     CHECK_STR(fa_t_task(t, id)->group, "a");
-    CHECK_INT(fa_psql_int(world->one, "SELECT count(*) FROM tasks WHERE \"group\" = 'a'"), 2);
+    CHECK_INT(fa_psql_int(world->one, "SELECT count(*) FROM tasks WHERE task_group = 'a'"), 2);
     for (int i = 0; i < 5; i++) {
         do {
             CHECK_OK(t, fa_t_claim_wait(t, &(struct faina_claim){.worker_id = "w", .limit = 1}));

@@ -22,6 +22,7 @@ static const struct {
     ROW(FA_NAMESPACE_SIZE_MAX, "`namespace`", BYTES),
     ROW(FA_WORKER_ID_SIZE_MAX, "`workerId`", BYTES),
     ROW(FA_CREATED_BY_SIZE_MAX, "`createdBy`", BYTES),
+    ROW(FA_GROUP_SIZE_MAX, "`group`", BYTES),
     ROW(FA_RESOURCE_NAME_SIZE_MAX, "name of a resource", BYTES),
     ROW(FA_KEY_SIZE_MAX, "`idempotencyKey`", BYTES),
     ROW(FA_TRACEPARENT_SIZE_MAX, "`traceparent`", BYTES),
