@@ -259,6 +259,7 @@ static void check_unleased(struct doctor *doctor)
 }
 
 #define UNHANDLED_SHOWN 10
+#define UNHANDLED_US (INT64_C(60) * 1000000) /* a task that waits for longer is a warning */
 
 static bool handles(const struct faina_worker *worker, const char *type)
 {
@@ -271,13 +272,13 @@ static bool handles(const struct faina_worker *worker, const char *type)
 }
 
 /* Types with ready tasks that no live worker handles. Workers of other programs need not register,
- * so this is a warning. */
+ * so this is a warning, and only once a task has waited for a while. */
 static void check_handlers(struct doctor *doctor)
 {
     struct fa_arena *arena = &doctor->cli->arena;
     struct fa_op stats = {.kind = FA_OP_STATS, .arena = arena};
     struct fa_op workers = {.kind = FA_OP_WORKER_LIST, .arena = arena};
-    int64_t count = 0;
+    int64_t count = 0, new_us = fa_clock_now_us() - UNHANDLED_US;
 
     stats.name.ns = "*";
     if (fa_service_run_one(doctor->cli->service, &stats, NULL) != FAINA_OK ||
@@ -291,7 +292,7 @@ static void check_handlers(struct doctor *doctor)
             is_handled = handles(&workers.workers->items[k], row->type);
         if (is_handled || ++count > UNHANDLED_SHOWN)
             continue;
-        add(doctor, "workers", LEVEL_WARNING,
+        add(doctor, "workers", row->oldest_ready_us < new_us ? LEVEL_WARNING : LEVEL_OK,
             fa_arena_printf(arena, "no live worker handles type %s: %s", row->type,
                             fa_text_plural(arena, row->by_status[FAINA_PENDING], "pending task")));
     }
