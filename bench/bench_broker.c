@@ -65,11 +65,13 @@ static enum faina_code declare_queue(struct part *part, struct faina_error *err)
                                 err);
 }
 
-static enum faina_code open_queue(struct part *part, struct faina_error *err)
+/* Each part has a queue of its own: the broker removes that of the part before some time after its
+ * connection has ended. */
+static enum faina_code open_queue(struct part *part, const char *name, struct faina_error *err)
 {
     enum faina_code code;
 
-    snprintf(part->queue_name, sizeof part->queue_name, "%.60s", part->bench->mark);
+    snprintf(part->queue_name, sizeof part->queue_name, "%.31s_%.31s", part->bench->mark, name);
     part->queue = amqp_cstring_bytes(part->queue_name);
     code = fa_amqp_open(&part->amqp, part->bench->broker, "faina-bench", err);
     if (code == FAINA_OK)
@@ -453,7 +455,7 @@ enum faina_code fa_bench_broker(struct fa_bench *bench, const char *name, struct
     fa_amqp_init(&part->amqp);
     code = fa_bench_location_make(bench, name, part->location, sizeof part->location, err);
     if (code == FAINA_OK)
-        code = open_queue(part, err);
+        code = open_queue(part, name, err);
     if (code == FAINA_OK)
         code = strcmp(name, "broker-life") == 0      ? run_life(part, err)
                : strcmp(name, "broker-publish") == 0 ? run_publish(part, err)
