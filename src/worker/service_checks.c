@@ -192,8 +192,7 @@ static void on_command_exit(struct fa_process *process)
     int status = -1;
     bool is_known;
 
-    fa_process_kill(process, SIGKILL); /* the rest of its group */
-    is_known = fa_process_reap(process, &status, &usage);
+    is_known = fa_process_finish(process, &status, &usage);
     check->is_running = false;
     fa_timer_clear(services->loop, &check->timer);
     if (is_ending(services)) {

@@ -10,6 +10,7 @@ import signal
 import socket
 import sqlite3
 import struct
+import subprocess
 import time
 
 from helper_cli import BIN, PATIENCE, contains, equal, is_served, is_true, run
@@ -273,6 +274,57 @@ def test_nothing_escapes_from_its_attempt(cli):
     until(lambda: not alive(read(cli, "other.pid")), "the end of the other")
     worker.terminate()
     finish(worker)
+
+
+LINES = """
+import json, os, sys
+for line in sys.stdin:
+    task = json.loads(line)
+    if "input" in task:
+        os.system(task["input"])
+        print(json.dumps({"id": task["id"], "output": 1}), flush=True)
+"""
+
+
+def start_lines(cli, name):
+    """A worker whose process for many tasks has started one in a session of its own."""
+    script(cli, "many", "exec python3 many.py")
+    for file, text in (("many.py", LINES), ("many.json", '{"mode": "lines"}')):
+        with open(cli.path("handlers/" + file), "w", encoding="utf-8") as out:
+            out.write(text)
+    worker = cli.start("worker")
+    until(lambda: is_served(cli), "the socket")
+    task = cli.submit("many", "--input", json.dumps(ESCAPES[name].format(name + ".pid")))
+    until(lambda: cli.get(task)["status"] == "completed", "the task")
+    is_true(alive(read(cli, name + ".pid")), "it lives as long as the process for many tasks")
+    return worker
+
+
+def test_nothing_escapes_from_a_process_for_many_tasks(cli):
+    for name in ESCAPES:
+        worker = start_lines(cli, name)
+        worker.terminate()
+        finish(worker)
+        until(lambda: not alive(read(cli, name + ".pid")), "the end of " + name)
+
+
+def test_nothing_escapes_from_a_killed_worker(cli):
+    """Also then it ends: the guard searches the whole system. Without its environment it isn't found there."""
+    for name in ("session", "double", "group"):
+        worker = start_lines(cli, name)
+        script(cli, "one", ESCAPES[name].format("one.pid") + "\nsleep 1000")
+        cli.submit("one")
+        until(lambda: exists(cli, "one.pid")() and read(cli, "one.pid"), "the handler")
+        other = subprocess.Popen(["sleep", "1000"], env={**os.environ, "FAINA_PROCESS": "1.1"})
+        worker.kill()
+        worker.communicate()
+        until(lambda: not alive(read(cli, name + ".pid")), "the end of " + name)
+        until(lambda: not alive(read(cli, "one.pid")), "the end of what ran")
+        is_true(other.poll() is None, "a process of another program")
+        other.kill()
+        other.wait()
+        os.unlink(cli.path("handlers/one.pid"))
+        cli("cancel", "--all", "--yes", code=None)
 
 
 def test_orphans_are_reaped(cli):

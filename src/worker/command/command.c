@@ -346,11 +346,10 @@ static void on_exit_of_child(struct fa_process *process)
     is_known = fa_process_status(process, &note.status);
     outcome = outcome_of_exit(child, is_known, note.status);
     continues = continues_in_background(child, &outcome);
-    if (!continues)
-        fa_process_kill(process, SIGKILL); /* while the group is surely still its own */
-    (void)!fa_process_reap(process, &note.status, &note.usage);
-    if (!continues)
-        fa_spawner_end_escaped(process->spawner, job->task->id, job->task->fence);
+    if (continues)
+        (void)!fa_process_reap(process, &note.status, &note.usage);
+    else
+        (void)!fa_process_finish(process, &note.status, &note.usage);
     note.log = child->log_text.ptr;
     note.log_len = child->log_text.len;
     note.is_cut = child->log_is_cut;
@@ -484,6 +483,9 @@ static enum faina_code spawn_child(struct child *child, struct faina_error *err)
     enum faina_code code = make_environment(child, &environment, err);
 
     spawn.env = environment.items;
+    snprintf(spawn.marks.variables[0], FA_MARK_SIZE, "FAINA_TASK_ID=%s", child->job->task->id);
+    snprintf(spawn.marks.variables[1], FA_MARK_SIZE, "FAINA_FENCE=%lld",
+             (long long)child->job->task->fence);
     for (int i = 0; code == FAINA_OK && i < spawn.fd_count; i++)
         if (spawn.fds[i] < 0)
             code = fa_error_set(err, FAINA_UNAVAILABLE, "can't make the pipes of a process: %s",

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define GROUPS_MAX 65536
+#define ROUNDS_MAX 100
 #define LOWEST_FD 16 /* above the descriptors of a child */
 #define ARG_START 48 /* the field of /proc/PID/stat; the next one is where it ends */
 
@@ -34,18 +35,55 @@ struct span {
 struct change {
     pid_t group;
     int is_alive;
+    struct fa_marks marks;
 };
 
-static void apply(pid_t *groups, size_t *count, const struct change *change)
+/* Of the guard's process. */
+static struct {
+    struct change alive[GROUPS_MAX];
+    size_t count, killed;
+    struct fa_environ environ;
+} known;
+
+static void apply(const struct change *change)
 {
     size_t at = 0;
 
-    while (at < *count && groups[at] != change->group)
+    while (at < known.count && known.alive[at].group != change->group)
         at++;
-    if (change->is_alive && at == *count && at < GROUPS_MAX)
-        groups[(*count)++] = change->group;
-    else if (!change->is_alive && at < *count)
-        groups[at] = groups[--*count];
+    if (change->is_alive && at == known.count && at < GROUPS_MAX)
+        known.alive[known.count++] = *change;
+    else if (!change->is_alive && at < known.count)
+        known.alive[at] = known.alive[--known.count];
+}
+
+static bool kill_if_escaped(pid_t pid, void *arg)
+{
+    size_t at = 0;
+
+    (void)arg;
+    if (!fa_environ_read(&known.environ, pid))
+        return true;
+    while (at < known.count && !fa_environ_has(&known.environ, &known.alive[at].marks))
+        at++;
+    if (at < known.count) {
+        fa_process_kill_tree(pid);
+        known.killed++;
+    }
+    return true;
+}
+
+/* Repeated, since a process may start another one meanwhile. */
+static void kill_all(void)
+{
+    for (size_t i = 0; i < known.count; i++)
+        kill(-known.alive[i].group, SIGKILL);
+    for (int round = 0; known.count > 0 && round < ROUNDS_MAX; round++) {
+        known.killed = 0;
+        fa_process_each(kill_if_escaped, NULL);
+        if (known.killed == 0)
+            break;
+    }
 }
 
 /* The memory from which the kernel shows the command line; empty: not found. */
@@ -85,8 +123,6 @@ static void rename_process(struct span line)
 /* The process is a copy of the worker, in which locks may be held for ever: system calls only. */
 static _Noreturn void guard_main(const int *fds, struct span line)
 {
-    static pid_t groups[GROUPS_MAX];
-    size_t count = 0;
     struct change change;
     ssize_t got;
 
@@ -100,10 +136,9 @@ static _Noreturn void guard_main(const int *fds, struct span line)
     do {
         got = read(0, &change, sizeof(change));
         if (got == (ssize_t)sizeof(change))
-            apply(groups, &count, &change);
+            apply(&change);
     } while (got > 0 || (got < 0 && errno == EINTR));
-    for (size_t i = 0; i < count; i++)
-        kill(-groups[i], SIGKILL);
+    kill_all();
     _exit(0);
 }
 
@@ -159,20 +194,18 @@ void fa_guard_destroy(struct fa_guard *guard)
 }
 
 /* A guard that missed a change might kill a group of another program, so it is ended. */
-static void send_change(struct fa_guard *guard, pid_t group, bool is_alive)
+static void send_change(struct fa_guard *guard, const struct change *change)
 {
-    struct change change = {group, is_alive};
-
-    if (guard && write(guard->fd, &change, sizeof(change)) != (ssize_t)sizeof(change))
+    if (guard && write(guard->fd, change, sizeof(*change)) != (ssize_t)sizeof(*change))
         kill(guard->pid, SIGKILL);
 }
 
-void fa_guard_join(struct fa_guard *guard)
+void fa_guard_join(struct fa_guard *guard, const struct fa_marks *marks)
 {
-    send_change(guard, getpid(), true);
+    send_change(guard, &(struct change){getpid(), true, *marks});
 }
 
 void fa_guard_leave(struct fa_guard *guard, pid_t group)
 {
-    send_change(guard, group, false);
+    send_change(guard, &(struct change){.group = group});
 }

@@ -462,8 +462,7 @@ static void on_exit_of_process(struct fa_process *ended)
     read_watch(process, &process->log, READS_AT_END, take_log);
     read_watch(process, &process->output, READS_AT_END, take_output);
     is_known = fa_process_status(ended, &status);
-    fa_process_kill(ended, SIGKILL); /* the rest of its group */
-    (void)!fa_process_reap(ended, &status, &usage);
+    (void)!fa_process_finish(ended, &status, &usage);
     close_watch(process, &process->input);
     close_watch(process, &process->output);
     close_watch(process, &process->log);
@@ -535,6 +534,8 @@ static enum faina_code spawn(struct lines_process *process, struct faina_error *
 
     fa_environment_init(&environment, &scratch);
     code = fa_environment_add(&environment, &lines->settings, err);
+    fa_spawner_make_mark(lines->group->spawner, &spawn.marks);
+    fa_environment_set(&environment, spawn.marks.variables[0]);
     spawn.env = environment.items;
     for (int i = 0; code == FAINA_OK && i < spawn.fd_count; i++)
         if (spawn.fds[i] < 0)

@@ -8,6 +8,7 @@
 #include "worker/command/spawn.h"
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "worker/command/guard.h"
 
 #include <errno.h>
@@ -25,13 +26,10 @@
 #define REAP_INTERVAL_US 1000000
 #define INTERPRETER_SIZE_MAX 255 /* what the kernel reads of a script's first line */
 #define CPU_GAP_S 1              /* SIGKILL, at the hard limit, doesn't show the cause */
-#define ESCAPED_US                                                                                 \
-    50000 /* after the end of an attempt, its processes are searched this often ... */
-#define ESCAPED_MAX_US                                                                             \
-    5000000 /* ... and this long: they are orphans once their parents have ended */
-#define ENVIRONMENT_MAX (256 * 1024) /* of a process, as far as it is searched */
-#define CHILDREN_MAX 4096
-#define TREE_DEPTH_MAX 64
+/* After the end of a handler, what it has started is searched this often and this long: a process is an
+ * orphan once its parents have ended. */
+#define ESCAPED_US 50000
+#define ESCAPED_MAX_US 5000000
 #define EXIT_RETRY 75 /* EX_TEMPFAIL: such as a file that is being written */
 
 struct fa_spawner {
@@ -42,15 +40,16 @@ struct fa_spawner {
     struct fa_guard *guard; /* NULL: none */
     struct fa_timer reap_timer, escape_timer;
     struct fa_message begin;
-    struct ended_attempt *ended; /* attempts whose processes are searched */
-    char *environment;           /* a buffer */
+    struct ended *ended;
+    struct fa_environ *environ; /* a buffer */
+    uint64_t mark_base, mark_count;
 };
 
-struct ended_attempt {
-    char task_id[FAINA_ID_SIZE + sizeof("FAINA_TASK_ID=")];
-    char fence[48];
+/* A handler that has ended, and whose processes are searched. */
+struct ended {
+    struct fa_marks marks;
     int64_t until_us; /* monotonic */
-    struct ended_attempt *next;
+    struct ended *next;
 };
 
 /* ------------------------------------------------------------------------------------------
@@ -132,7 +131,7 @@ static _Noreturn void child_main(const struct child_setup *setup)
     const struct fa_spawn *spawn = setup->spawn;
 
     setsid();
-    fa_guard_join(setup->guard);
+    fa_guard_join(setup->guard, &spawn->marks);
     for (int i = 0; i < spawn->fd_count; i++)
         if (dup2(spawn->fds[i], i) < 0)
             _exit(EXIT_RETRY);
@@ -241,6 +240,7 @@ enum faina_code fa_spawn(struct fa_spawner *spawner, const struct fa_spawn *spaw
     }
     process->pid = pid;
     process->spawner = spawner;
+    process->marks = spawn->marks;
     process->next = spawner->processes;
     process->link = &spawner->processes;
     if (process->next)
@@ -325,107 +325,72 @@ static void reap_orphans(struct fa_timer *timer)
     fa_timer_set(spawner->loop, timer, fa_clock_mono_us() + REAP_INTERVAL_US);
 }
 
-/* The ids in /proc/PID/task/TID/children. Orphans belong to the first thread of their subreaper. */
-static size_t read_children(pid_t pid, pid_t out[CHILDREN_MAX])
-{
-    char path[64];
-    size_t count = 0;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-    file = fopen(path, "re");
-    while (file && count < CHILDREN_MAX && fscanf(file, "%d", &out[count]) == 1)
-        count++;
-    if (file)
-        fclose(file);
-    return count;
-}
-
-static bool has_variable(const char *environment, size_t len, const char *variable)
-{
-    for (size_t at = 0; at < len; at += strnlen(environment + at, len - at) + 1)
-        if (strncmp(environment + at, variable, len - at) == 0)
-            return true;
-    return false;
-}
-
-/* Whether the process was started, by way of others, by the handler of one of these attempts. */
 static bool is_of_ended(struct fa_spawner *spawner, pid_t pid)
 {
-    const struct ended_attempt *attempt = spawner->ended;
-    char path[40];
-    ssize_t len;
-    int fd;
+    const struct ended *ended = spawner->ended;
 
-    snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (!spawner->environ)
+        spawner->environ = fa_alloc(sizeof(*spawner->environ));
+    if (!fa_environ_read(spawner->environ, pid))
         return false;
-    if (!spawner->environment)
-        spawner->environment = fa_alloc(ENVIRONMENT_MAX + 1);
-    len = read(fd, spawner->environment, ENVIRONMENT_MAX);
-    close(fd);
-    if (len <= 0)
-        return false;
-    spawner->environment[len] = '\0';
-    while (attempt && !(has_variable(spawner->environment, (size_t)len, attempt->task_id) &&
-                        has_variable(spawner->environment, (size_t)len, attempt->fence)))
-        attempt = attempt->next;
-    return attempt != NULL;
+    while (ended && !fa_environ_has(spawner->environ, &ended->marks))
+        ended = ended->next;
+    return ended != NULL;
 }
 
-/* Its children first, since they may have another environment. */
-static void kill_tree(pid_t pid, int depth)
+static bool end_if_escaped(pid_t pid, void *arg)
 {
-    pid_t *children = fa_alloc(CHILDREN_MAX * sizeof(*children));
-    size_t count;
+    struct fa_spawner *spawner = arg;
 
-    kill(pid, SIGSTOP); /* it starts no more */
-    count = depth < TREE_DEPTH_MAX ? read_children(pid, children) : 0;
-    for (size_t i = 0; i < count; i++)
-        kill_tree(children[i], depth + 1);
-    kill(pid, SIGKILL);
-    free(children);
+    if (!is_known(spawner, pid) && is_of_ended(spawner, pid))
+        fa_process_kill_tree(pid);
+    return true;
 }
 
 static void end_escaped(struct fa_timer *timer)
 {
     struct fa_spawner *spawner = FA_CONTAINER_OF(timer, struct fa_spawner, escape_timer);
     int64_t now_us = fa_clock_mono_us();
-    pid_t *children = fa_alloc(CHILDREN_MAX * sizeof(*children));
-    size_t count = read_children(getpid(), children);
 
-    for (size_t i = 0; i < count; i++)
-        if (!is_known(spawner, children[i]) && is_of_ended(spawner, children[i]))
-            kill_tree(children[i], 0);
-    free(children);
-    for (struct ended_attempt **at = &spawner->ended; *at;) {
-        struct ended_attempt *attempt = *at;
+    fa_process_each_child(getpid(), end_if_escaped, spawner);
+    for (struct ended **at = &spawner->ended; *at;) {
+        struct ended *ended = *at;
 
-        if (attempt->until_us > now_us) {
-            at = &attempt->next;
+        if (ended->until_us > now_us) {
+            at = &ended->next;
             continue;
         }
-        *at = attempt->next;
-        free(attempt);
+        *at = ended->next;
+        free(ended);
     }
     if (spawner->ended)
         fa_timer_set(spawner->loop, timer, now_us + ESCAPED_US);
 }
 
-void fa_spawner_end_escaped(struct fa_spawner *spawner, const char *task_id, int64_t fence)
+bool fa_process_finish(struct fa_process *process, int *status, struct rusage *usage)
 {
-    struct ended_attempt *attempt;
+    struct fa_spawner *spawner = process->spawner;
+    struct ended *ended;
+    bool is_known;
 
-    if (!spawner->is_subreaper)
-        return;
-    attempt = fa_alloc_zero(1, sizeof(*attempt));
-    snprintf(attempt->task_id, sizeof(attempt->task_id), "FAINA_TASK_ID=%s", task_id);
-    snprintf(attempt->fence, sizeof(attempt->fence), "FAINA_FENCE=%lld", (long long)fence);
-    attempt->until_us = fa_clock_mono_us() + ESCAPED_MAX_US;
-    attempt->next = spawner->ended;
-    spawner->ended = attempt;
-    end_escaped(&spawner->escape_timer);
+    fa_process_kill(process, SIGKILL); /* what is left of its group, while that is surely its own */
+    is_known = fa_process_reap(process, status, usage);
+    if (spawner->is_subreaper && process->marks.variables[0][0] != '\0') {
+        ended = fa_alloc_zero(1, sizeof(*ended));
+        ended->marks = process->marks;
+        ended->until_us = fa_clock_mono_us() + ESCAPED_MAX_US;
+        ended->next = spawner->ended;
+        spawner->ended = ended;
+        end_escaped(&spawner->escape_timer);
+    }
+    return is_known;
+}
+
+void fa_spawner_make_mark(struct fa_spawner *spawner, struct fa_marks *out)
+{
+    *out = (struct fa_marks){0};
+    snprintf(out->variables[0], FA_MARK_SIZE, "FAINA_PROCESS=%016llx.%llu",
+             (unsigned long long)spawner->mark_base, (unsigned long long)++spawner->mark_count);
 }
 
 static void begin_reaping(struct fa_message *message)
@@ -439,12 +404,15 @@ enum faina_code fa_spawner_create(struct fa_spawner **out, struct fa_event_loop 
                                   bool owns_process, struct faina_error *err)
 {
     struct fa_spawner *spawner = fa_alloc_zero(1, sizeof(*spawner));
+    struct fa_random random;
     struct rlimit more;
 
     spawner->loop = loop;
     spawner->owns_process = owns_process;
     spawner->reap_timer.fire = reap_orphans;
     spawner->begin.run = begin_reaping;
+    fa_random_seed_system(&random);
+    spawner->mark_base = fa_random_next(&random);
     if (getrlimit(RLIMIT_NOFILE, &spawner->files) != 0) {
         free(spawner);
         return fa_error_set(err, FAINA_UNAVAILABLE, "can't read the limits: %s", strerror(errno));
@@ -470,13 +438,15 @@ void fa_spawner_destroy(struct fa_spawner *spawner)
     if (spawner->owns_process)
         setrlimit(RLIMIT_NOFILE, &spawner->files);
     fa_guard_destroy(spawner->guard);
+    if (spawner->ended)
+        fa_process_each_child(getpid(), end_if_escaped, spawner);
     while (spawner->ended) {
-        struct ended_attempt *next = spawner->ended->next;
+        struct ended *next = spawner->ended->next;
 
         free(spawner->ended);
         spawner->ended = next;
     }
-    free(spawner->environment);
+    free(spawner->environ);
     free(spawner);
 }
 

@@ -6,19 +6,21 @@
  *   X2  It is the leader of its own session and process group, can gain no privileges, and is
  *       killed when the loop's thread ends.
  *   X3  on_exit is called once, when the child has ended and before it is reaped: its process id
- *       and group can't be reused yet. fa_process_reap must follow.
+ *       and group can't be reused yet. fa_process_finish or fa_process_reap must follow.
  *   X4  With `owns_process` the spawner also reaps orphans of its children, raises the limit of
  *       open files, and starts a guard (guard.h): the children's groups end with this process,
  *       however it ends.
  *   X5  With `owns_process`, processes that have left the group of a handler become children of
- *       this process once their parents have ended, since it is a subreaper. They end within
- *       moments after the attempt.
+ *       this process once their parents have ended, since it is a subreaper. They are found by the
+ *       handler's marks, and end within moments after it; when this process ends by SIGKILL, by
+ *       the guard.
  *
  * Threads: the loop's, but for create and destroy.
  */
 #ifndef FA_WORKER_COMMAND_SPAWN_H
 #define FA_WORKER_COMMAND_SPAWN_H
 
+#include "worker/command/escaped.h"
 #include "worker/event_loop.h"
 
 #include <sys/resource.h>
@@ -42,6 +44,7 @@ struct fa_spawn {
     int fds[FA_SPAWN_FDS_MAX];
     int fd_count;
     struct fa_limits limits;
+    struct fa_marks marks; /* variables of `env` */
 };
 
 struct fa_process {
@@ -49,6 +52,7 @@ struct fa_process {
     struct fa_watch exit;
     void (*on_exit)(struct fa_process *process);
     struct fa_spawner *spawner;
+    struct fa_marks marks;
     struct fa_process *next, **link;
 };
 
@@ -67,14 +71,14 @@ void fa_process_kill(const struct fa_process *process, int signal); /* the whole
 /* After on_exit: the exit status, without reaping. False: not known, since the program ignores
  * SIGCHLD and the kernel has reaped the child. */
 FA_MUST_CHECK bool fa_process_status(const struct fa_process *process, int *status);
-/* After on_exit. False: as above. */
+/* After on_exit: the end of the process, and of all that it has started. False: as above. */
+FA_MUST_CHECK bool fa_process_finish(struct fa_process *process, int *status, struct rusage *usage);
+/* The same, but what it has started continues. */
 FA_MUST_CHECK bool fa_process_reap(struct fa_process *process, int *status, struct rusage *usage);
 
-/* After an attempt has ended: also ends processes that have left the group of its handler, by a
- * session of their own for instance, and whose parent this process has become. They are found by
- * the variables FAINA_TASK_ID and FAINA_FENCE of their environment. Without `owns_process` nothing
- * happens. */
-void fa_spawner_end_escaped(struct fa_spawner *spawner, const char *task_id, int64_t fence);
+/* A variable for the environment of a process that makes many attempts: its mark, which no other
+ * process gets. */
+void fa_spawner_make_mark(struct fa_spawner *spawner, struct fa_marks *out);
 
 /* The limit that ended the child, as far as its status shows: ", since it used ...", else "". */
 const char *fa_limits_broken(const struct fa_limits *limits, int status, struct fa_arena *arena);

@@ -527,8 +527,7 @@ static void on_exit_of_plugin(struct fa_process *process)
     read_socket(plugin);
     read_log(plugin);
     was_up = plugin->state == UP;
-    fa_process_kill(process, SIGKILL); /* the rest of its group */
-    (void)!fa_process_reap(process, &note.status, &note.usage);
+    (void)!fa_process_finish(process, &note.status, &note.usage);
     close_watch(plugin, &plugin->socket);
     close_watch(plugin, &plugin->log);
     fa_timer_clear(share->loop, &plugin->timer);
@@ -603,6 +602,8 @@ static enum faina_code spawn_process(struct fa_plugin *plugin, struct faina_erro
     struct fa_environment environment;
     enum faina_code code = make_environment(plugin, &environment, &scratch, err);
 
+    fa_spawner_make_mark(plugin->share->spawner, &spawn.marks);
+    fa_environment_set(&environment, spawn.marks.variables[0]);
     spawn.env = environment.items;
     if (code == FAINA_OK &&
         (!open_socket(plugin, &spawn.fds[0]) || !fa_pipe(&plugin->log.fd, &spawn.fds[1]) ||

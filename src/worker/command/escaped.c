@@ -1,0 +1,148 @@
+/* escaped.c - see escaped.h. */
+#include "worker/command/escaped.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define TREE_DEPTH_MAX 64
+#define PATH_SIZE 64
+#define DIGITS_MAX 12
+
+/* "/proc/" PID `rest`; "/task/PID" before `rest` if it is asked for. */
+static void make_path(char out[PATH_SIZE], pid_t pid, bool of_thread, const char *rest)
+{
+    char digits[DIGITS_MAX] = "", *at = digits + sizeof(digits) - 1;
+    unsigned left = (unsigned)pid;
+
+    do
+        *--at = (char)('0' + left % 10);
+    while ((left /= 10) > 0);
+    strcpy(out, "/proc/");
+    strcat(out, at);
+    if (of_thread)
+        strcat(strcat(out, "/task/"), at);
+    strcat(out, rest);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Environments
+ */
+
+bool fa_environ_read(struct fa_environ *environ, pid_t pid)
+{
+    char path[PATH_SIZE];
+    ssize_t got = 0;
+    int fd;
+
+    make_path(path, pid, false, "/environ");
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    environ->len = 0;
+    if (fd < 0)
+        return false;
+    while (environ->len < sizeof(environ->text) - 1) {
+        got = read(fd, environ->text + environ->len, sizeof(environ->text) - 1 - environ->len);
+        if (got <= 0 && !(got < 0 && errno == EINTR))
+            break;
+        environ->len += got > 0 ? (size_t)got : 0;
+    }
+    close(fd);
+    environ->text[environ->len] = '\0';
+    return environ->len > 0;
+}
+
+static bool has_variable(const struct fa_environ *environ, const char *variable)
+{
+    for (size_t at = 0; at < environ->len; at += strlen(environ->text + at) + 1)
+        if (strcmp(environ->text + at, variable) == 0)
+            return true;
+    return false;
+}
+
+bool fa_environ_has(const struct fa_environ *environ, const struct fa_marks *marks)
+{
+    for (int i = 0; i < FA_MARKS_MAX && marks->variables[i][0] != '\0'; i++)
+        if (!has_variable(environ, marks->variables[i]))
+            return false;
+    return marks->variables[0][0] != '\0';
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Processes
+ */
+
+void fa_process_each_child(pid_t pid, fa_process_visit *visit, void *arg)
+{
+    char path[PATH_SIZE], text[1024];
+    pid_t child = 0;
+    bool goes_on = true;
+    ssize_t got;
+    int fd;
+
+    make_path(path, pid, true, "/children");
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && goes_on && (got = read(fd, text, sizeof(text))) > 0)
+        for (ssize_t i = 0; goes_on && i < got; i++) { /* each number has a space behind it */
+            if (text[i] >= '0' && text[i] <= '9') {
+                child = child * 10 + (text[i] - '0');
+            } else if (child > 0) {
+                goes_on = visit(child, arg);
+                child = 0;
+            }
+        }
+    if (fd >= 0)
+        close(fd);
+}
+
+struct dirent64_head {
+    uint64_t ino;
+    int64_t off;
+    uint16_t size;
+    uint8_t type;
+    char name[];
+};
+
+void fa_process_each(fa_process_visit *visit, void *arg)
+{
+    _Alignas(struct dirent64_head) char entries[4096];
+    int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool goes_on = true;
+    long got;
+
+    while (fd >= 0 && goes_on && (got = syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0)
+        for (long at = 0; goes_on && at < got;) {
+            const struct dirent64_head *entry = (const void *)(entries + at);
+            pid_t pid = 0;
+
+            for (const char *digit = entry->name; *digit >= '0' && *digit <= '9'; digit++)
+                pid = pid * 10 + (*digit - '0');
+            if (pid > 0)
+                goes_on = visit(pid, arg);
+            at += entry->size;
+        }
+    if (fd >= 0)
+        close(fd);
+}
+
+static bool kill_with_children(pid_t pid, void *arg)
+{
+    int depth = *(const int *)arg + 1;
+
+    kill(pid, SIGSTOP); /* it starts no more */
+    if (depth <= TREE_DEPTH_MAX)
+        fa_process_each_child(pid, kill_with_children, &depth);
+    kill(pid, SIGKILL);
+    return true;
+}
+
+void fa_process_kill_tree(pid_t pid)
+{
+    int depth = 0;
+
+    kill_with_children(pid, &depth);
+}
