@@ -847,6 +847,24 @@ static void test_commands__settings_for_tasks(struct fa_t *t)
     world_close(&w);
 }
 
+/* Contract 10: a policy comes from the task, else from its type, else from TYPE.json. */
+static void test_commands__resources_of_settings_come_last(struct fa_t *t)
+{
+    static const char *const own[] = {"saw"};
+    struct faina_task *task;
+    struct world w;
+
+    world_open(&w, t);
+    world_script(&w, "cut", "echo 1");
+    world_file(&w, "cut.json", "{\"resources\":[\"lathe\"]}", 0644);
+    world_start(&w);
+    task = world_await(&w, fa_t_submit(t, .type = "cut", .resources = own, .resource_count = 1),
+                       FAINA_COMPLETED);
+    CHECK_INT(task->resource_count, 1);
+    CHECK_STR(task->resources[0], "saw");
+    world_close(&w);
+}
+
 static void test_commands__what_others_could_change_is_refused(struct fa_t *t)
 {
     struct faina_error err;
@@ -958,6 +976,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_commands__bad_settings),
         FA_T_CASE(test_commands__settings_that_are_no_file),
         FA_T_CASE(test_commands__settings_for_tasks),
+        FA_T_CASE(test_commands__resources_of_settings_come_last),
         FA_T_CASE(test_commands__what_others_could_change_is_refused),
         FA_T_CASE(test_commands__what_can_not_be_run),
         FA_T_CASE(test_commands__a_file_that_is_gone_fails_the_attempt_only),

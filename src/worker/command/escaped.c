@@ -12,22 +12,46 @@
 
 #define TREE_DEPTH_MAX 64
 #define PATH_SIZE 64
-#define DIGITS_MAX 12
 
-/* "/proc/" PID `rest`; "/task/PID" before `rest` if it is asked for. */
-static void make_path(char out[PATH_SIZE], pid_t pid, bool of_thread, const char *rest)
+/* Appends to a path that has room for it. */
+static void append(char path[PATH_SIZE], size_t *len, const char *text)
 {
-    char digits[DIGITS_MAX] = "", *at = digits + sizeof(digits) - 1;
-    unsigned left = (unsigned)pid;
+    while (*text != '\0' && *len < PATH_SIZE - 1)
+        path[(*len)++] = *text++;
+    path[*len] = '\0';
+}
 
-    do
-        *--at = (char)('0' + left % 10);
-    while ((left /= 10) > 0);
-    strcpy(out, "/proc/");
-    strcat(out, at);
-    if (of_thread)
-        strcat(strcat(out, "/task/"), at);
-    strcat(out, rest);
+static void append_number(char path[PATH_SIZE], size_t *len, unsigned number)
+{
+    const char digit[] = {(char)('0' + number % 10), '\0'};
+
+    if (number >= 10)
+        append_number(path, len, number / 10);
+    append(path, len, digit);
+}
+
+static int open_environ(pid_t pid)
+{
+    char path[PATH_SIZE];
+    size_t len = 0;
+
+    append(path, &len, "/proc/");
+    append_number(path, &len, (unsigned)pid);
+    append(path, &len, "/environ");
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static int open_children(pid_t pid)
+{
+    char path[PATH_SIZE];
+    size_t len = 0;
+
+    append(path, &len, "/proc/");
+    append_number(path, &len, (unsigned)pid);
+    append(path, &len, "/task/");
+    append_number(path, &len, (unsigned)pid);
+    append(path, &len, "/children");
+    return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -36,12 +60,9 @@ static void make_path(char out[PATH_SIZE], pid_t pid, bool of_thread, const char
 
 bool fa_environ_read(struct fa_environ *environ, pid_t pid)
 {
-    char path[PATH_SIZE];
-    ssize_t got = 0;
-    int fd;
+    int fd = open_environ(pid);
+    ssize_t got;
 
-    make_path(path, pid, false, "/environ");
-    fd = open(path, O_RDONLY | O_CLOEXEC);
     environ->len = 0;
     if (fd < 0)
         return false;
@@ -78,14 +99,12 @@ bool fa_environ_has(const struct fa_environ *environ, const struct fa_marks *mar
 
 void fa_process_each_child(pid_t pid, fa_process_visit *visit, void *arg)
 {
-    char path[PATH_SIZE], text[1024];
+    int fd = open_children(pid);
+    char text[1024];
     pid_t child = 0;
     bool goes_on = true;
     ssize_t got;
-    int fd;
 
-    make_path(path, pid, true, "/children");
-    fd = open(path, O_RDONLY | O_CLOEXEC);
     while (fd >= 0 && goes_on && (got = read(fd, text, sizeof(text))) > 0)
         for (ssize_t i = 0; goes_on && i < got; i++) { /* each number has a space behind it */
             if (text[i] >= '0' && text[i] <= '9') {

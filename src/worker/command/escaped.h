@@ -20,7 +20,8 @@
 #define FA_MARKS_MAX 2
 #define FA_MARK_SIZE 64
 
-/* Variables, NAME=value; those after the last are empty. A process without marks isn't searched. */
+/* Variables, NAME=value; those after the last are empty. A process without marks isn't searched.
+ */
 struct fa_marks {
     char variables[FA_MARKS_MAX][FA_MARK_SIZE];
 };
@@ -35,8 +36,8 @@ struct fa_environ {
 bool fa_environ_read(struct fa_environ *environ, pid_t pid);
 bool fa_environ_has(const struct fa_environ *environ, const struct fa_marks *marks);
 
-/* Visits the direct children, or every process of the system, until `visit` returns false. Orphans are
- * children of the first thread of their subreaper. */
+/* Visits the direct children, or every process of the system, until `visit` returns false.
+ * Orphans are children of the first thread of their subreaper. */
 typedef bool fa_process_visit(pid_t pid, void *arg);
 void fa_process_each_child(pid_t pid, fa_process_visit *visit, void *arg);
 void fa_process_each(fa_process_visit *visit, void *arg);

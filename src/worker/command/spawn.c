@@ -26,8 +26,8 @@
 #define REAP_INTERVAL_US 1000000
 #define INTERPRETER_SIZE_MAX 255 /* what the kernel reads of a script's first line */
 #define CPU_GAP_S 1              /* SIGKILL, at the hard limit, doesn't show the cause */
-/* After the end of a handler, what it has started is searched this often and this long: a process is an
- * orphan once its parents have ended. */
+/* After the end of a handler, what it has started is searched this often and this long: a process
+ * is an orphan once its parents have ended. */
 #define ESCAPED_US 50000
 #define ESCAPED_MAX_US 5000000
 #define EXIT_RETRY 75 /* EX_TEMPFAIL: such as a file that is being written */

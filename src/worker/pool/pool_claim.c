@@ -287,16 +287,11 @@ static void enqueue(struct fa_pool *pool, struct fa_job *job)
     job->handler->slots->held++;
 }
 
-/* Whether the type's settings name a resource that the task doesn't have. */
+/* Whether the task gets the resources of the handler's settings: neither its submit nor its type
+ * named any. */
 static bool lacks_resources(const struct fa_job *job)
 {
-    const struct fa_texts held = {job->task->resources, job->task->resource_count};
-    const struct faina_submit *settings = &job->handler->settings;
-
-    for (size_t i = 0; i < settings->resource_count; i++)
-        if (!fa_names_have(&held, settings->resources[i]))
-            return true;
-    return false;
+    return job->task->resource_count == 0 && job->handler->settings.resource_count > 0;
 }
 
 /* Queues the job for a slot, or ends it: with `outcome` when it isn't ready. With the mutex held.
