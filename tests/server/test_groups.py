@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Fair share: `group` on every path by which a task can be submitted over HTTP."""
-from helper_server import equal, is_true, run
+import random
+import threading
+
+from helper_server import Skip, equal, is_true, run
 
 
 def starts(server, count):
@@ -54,6 +57,46 @@ def test_triggers_and_schedules(place):
     parent = server.held("w", type_="parent")["id"]
     server.act(parent, "block", workerId="w", subtasks=[{"type": "mail", "group": "child"}])
     equal(len(server("GET", "/tasks?group=child").json()["items"]), 1)
+
+
+def missed_turns(order, left):
+    """The tasks that started although another group of `left` (tasks by group) had waited since the last
+    start of their own group, and had none in between."""
+    missed, last = [], {}
+    for at, group in enumerate(order):
+        if group in last:
+            between = set(order[last[group] + 1:at])
+            missed += [(at, group, other) for other in left
+                       if other != group and left[other] > 0 and other not in between]
+        last[group] = at
+        left[group] -= 1
+    return missed
+
+
+def test_two_nodes(place):
+    """The groups take turns, whichever of two nodes takes a task in and whichever gives it out."""
+    if not place.url.startswith("postgres"):
+        raise Skip("SQLite has one node")
+    servers = [place.serve(), place.serve()]
+    groups = ["a"] * 90 + ["b"] * 30 + ["c"] * 15 + ["d"] * 3 + ["e"] * 60
+    random.Random(1).shuffle(groups)
+
+    def submit(server, part):
+        for group in part:
+            server.submit("mail", group=group)
+
+    threads = [threading.Thread(target=submit, args=(server, groups[i::2]))
+               for i, server in enumerate(servers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    order = []
+    for i in range(len(groups)):
+        [task] = servers[i % 2].claim(limit=1, waitSeconds=10)
+        order.append(task["group"])
+    equal(sorted(order), sorted(groups))
+    equal(missed_turns(order, {group: groups.count(group) for group in groups}), [])
 
 
 run(globals(), on_postgres=True)

@@ -524,4 +524,29 @@ def test_the_unit(place):
     equal(bad, [])
 
 
+def test_connections_that_end_while_handlers_start(place):
+    """A process that is being started has a copy of every descriptor, also of one that is being closed."""
+    path = os.path.join(place.path("handlers"), "run")
+    os.mkdir(os.path.dirname(path))
+    with open(path, "w", encoding="ascii") as file:
+        file.write("#!/bin/sh\necho 1\n")
+    os.chmod(path, 0o755)
+    server = place.serve("--workers", "8")
+    server("POST", "/tasks:batch", {"tasks": [{"type": "run"}] * 1500}, 200)
+    is_over = threading.Event()
+
+    def connect():
+        while not is_over.is_set():
+            server("GET", "./healthz", None, 200, Connection="close")
+
+    threads = [threading.Thread(target=connect, daemon=True) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: server("GET", "/stats").json()["byStatus"].get("completed", 0) == 1500,
+               "all are completed")
+    is_over.set()
+    for thread in threads:
+        thread.join()
+
+
 run(globals())

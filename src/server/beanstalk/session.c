@@ -110,6 +110,9 @@ void fa_beanstalk_session_close(struct fa_beanstalk_session *session)
         count_bytes(session, -(int64_t)session->command.size);
     count_bytes(session, -(int64_t)session->out.len);
     session->state = FA_BEANSTALK_OVER;
+    /* A handler that is being started has a copy of the descriptor until its execve, and so closing
+     * it isn't enough: epoll would report the connection after its end. */
+    epoll_ctl(listener->epoll_fd, EPOLL_CTL_DEL, session->fd, NULL);
     close(session->fd);
     *session->link = session->next;
     if (session->next)

@@ -124,6 +124,9 @@ void fa_connection_destroy(struct fa_connection *connection)
     connection->state = FA_CONNECTION_OVER;
     if (connection->fd >= 0) {
         fa_tls_session_destroy(connection->tls);
+        /* A handler that is being started has a copy of the descriptor until its execve, and so
+         * closing it isn't enough: epoll would report the connection after its end. */
+        epoll_ctl(connection->listener->loop.epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
         close(connection->fd);
         connection->fd = -1;
         *connection->link = connection->next;
