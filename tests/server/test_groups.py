@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Fair share: `group` on every path by which a task can be submitted over HTTP."""
+import contextlib
 import random
+import sqlite3
+import subprocess
 import threading
 
 from helper_server import Skip, equal, is_true, run
@@ -57,6 +60,38 @@ def test_triggers_and_schedules(place):
     parent = server.held("w", type_="parent")["id"]
     server.act(parent, "block", workerId="w", subtasks=[{"type": "mail", "group": "child"}])
     equal(len(server("GET", "/tasks?group=child").json()["items"]), 1)
+
+
+def count_turns(place):
+    """The rows of table group_turn."""
+    count = "SELECT count(*) FROM group_turn WHERE name <> ''"
+    if place.url.startswith("sqlite"):
+        with contextlib.closing(sqlite3.connect(place.path("faina.db"))) as db:
+            return db.execute(count).fetchone()[0]
+    server, _, schema = place.url.partition("schema=")
+    done = subprocess.run(["psql", "-XqAt", server.rstrip("?&"), "-c", f'SET search_path = "{schema}"',
+                           "-c", count], text=True, capture_output=True, check=True)
+    return int(done.stdout)
+
+
+def test_ended_groups_leave_no_rows(place):
+    """A group without tasks is forgotten when others get their turns, however many there were."""
+    server = place.serve()
+
+    def run_once(groups):
+        server("POST", "/tasks:batch", {"tasks": [{"type": "mail", "group": group} for group in groups]}, 200)
+        while claimed := server.claim(limit=1000):
+            items = [{"id": task["id"], "fence": task["fence"], "status": "completed"} for task in claimed]
+            server("POST", "/outcomes", {"workerId": "w", "items": items}, 200)
+
+    most = 0
+    for i in range(10):
+        run_once([f"g{i}.{j}" for j in range(500)])
+        most = max(most, count_turns(place))
+    is_true(500 <= most <= 1500, most)
+    for _ in range(100):
+        run_once(["last"])
+    is_true(count_turns(place) <= 50, count_turns(place))
 
 
 def missed_turns(order, left):
