@@ -58,37 +58,37 @@ static int open_children(pid_t pid)
  * Environments
  */
 
-bool fa_environ_read(struct fa_environ *environ, pid_t pid)
+bool fa_environ_read(struct fa_environ *env, pid_t pid)
 {
     int fd = open_environ(pid);
     ssize_t got;
 
-    environ->len = 0;
+    env->len = 0;
     if (fd < 0)
         return false;
-    while (environ->len < sizeof(environ->text) - 1) {
-        got = read(fd, environ->text + environ->len, sizeof(environ->text) - 1 - environ->len);
+    while (env->len < sizeof(env->text) - 1) {
+        got = read(fd, env->text + env->len, sizeof(env->text) - 1 - env->len);
         if (got <= 0 && !(got < 0 && errno == EINTR))
             break;
-        environ->len += got > 0 ? (size_t)got : 0;
+        env->len += got > 0 ? (size_t)got : 0;
     }
     close(fd);
-    environ->text[environ->len] = '\0';
-    return environ->len > 0;
+    env->text[env->len] = '\0';
+    return env->len > 0;
 }
 
-static bool has_variable(const struct fa_environ *environ, const char *variable)
+static bool has_variable(const struct fa_environ *env, const char *variable)
 {
-    for (size_t at = 0; at < environ->len; at += strlen(environ->text + at) + 1)
-        if (strcmp(environ->text + at, variable) == 0)
+    for (size_t at = 0; at < env->len; at += strlen(env->text + at) + 1)
+        if (strcmp(env->text + at, variable) == 0)
             return true;
     return false;
 }
 
-bool fa_environ_has(const struct fa_environ *environ, const struct fa_marks *marks)
+bool fa_environ_has(const struct fa_environ *env, const struct fa_marks *marks)
 {
     for (int i = 0; i < FA_MARKS_MAX && marks->variables[i][0] != '\0'; i++)
-        if (!has_variable(environ, marks->variables[i]))
+        if (!has_variable(env, marks->variables[i]))
             return false;
     return marks->variables[0][0] != '\0';
 }

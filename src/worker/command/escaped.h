@@ -33,8 +33,8 @@ struct fa_environ {
 };
 
 /* False: it can't be read, or is empty. */
-bool fa_environ_read(struct fa_environ *environ, pid_t pid);
-bool fa_environ_has(const struct fa_environ *environ, const struct fa_marks *marks);
+bool fa_environ_read(struct fa_environ *env, pid_t pid);
+bool fa_environ_has(const struct fa_environ *env, const struct fa_marks *marks);
 
 /* Visits the direct children, or every process of the system, until `visit` returns false.
  * Orphans are children of the first thread of their subreaper. */
