@@ -363,8 +363,9 @@ static void test_copy__everything_is_there(void **state)
     for (size_t i = 0; i < there.table_count; i++)
         CHECK(there.tables[i].rows > 0, "%s has no rows: nothing was tested", there.tables[i].name);
     CHECK_TRUE(rows_of(&there, "task") > MANY);
-    check_same(&world->file, &world->server);
+    /* No store is opened between the copies: an open store writes a row of its history each minute. */
     CHECK_OK(&world->server, copy(&world->server, &world->back, &back));
+    check_same(&world->file, &world->server);
     check_same(&world->server, &world->back);
     CHECK_TRUE(!there.is_resumed && !there.is_restarted && there.user == NULL);
     for (size_t i = 0; i < there.table_count; i++) {
