@@ -162,7 +162,7 @@ class Worker:
         self._ready = queue.SimpleQueue()  # for threads that run handlers
         self._threads = []
         self._runners = 0
-        self._idle = 0
+        self._spare = 0  # waiting runners, less the attempts in _ready; negative: attempts wait for a runner
         self._loop = None
         self._slots = None
         self._is_stopping = self._is_stopped = False
@@ -322,9 +322,12 @@ class Worker:
             if self._is_stopping or handler is None:
                 self._end(context, "release", {})
                 return
-            if not handler.is_async and self._idle == 0 and self._runners < self.concurrency:
-                self._runners += 1
-                self._thread(f"run-{self._runners}", self._run_threaded)
+            if not handler.is_async:
+                if self._spare <= 0 and self._runners < self.concurrency:
+                    self._runners += 1
+                    self._thread(f"run-{self._runners}", self._run_threaded)
+                else:
+                    self._spare -= 1
         if handler.is_async:
             self._loop.call_soon_threadsafe(self._start_async, context)
         else:
@@ -354,23 +357,23 @@ class Worker:
 
     def _run_threaded(self):
         while True:
-            with self._lock:
-                self._idle += 1
             context = self._ready.get()
-            with self._lock:
-                self._idle -= 1
             if context is None:
                 return
-            if not self._begin(context):
-                continue
-            try:
-                with tracing.attempt(context.raw):
-                    chosen = self._choose(context)
-                    returned = chosen.function(*chosen.arguments(context))
-            except BaseException as error:  # whatever a handler raises is the outcome of its attempt
-                self._failed(context, error)
-            else:
-                self._returned(context, returned)
+            if self._begin(context):
+                self._run_once(context)
+            with self._lock:
+                self._spare += 1
+
+    def _run_once(self, context):
+        try:
+            with tracing.attempt(context.raw):
+                chosen = self._choose(context)
+                returned = chosen.function(*chosen.arguments(context))
+        except BaseException as error:  # whatever a handler raises is the outcome of its attempt
+            self._failed(context, error)
+        else:
+            self._returned(context, returned)
 
     def _run_loop(self):
         asyncio.set_event_loop(self._loop)
