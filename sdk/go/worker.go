@@ -23,7 +23,11 @@ const (
 	Stopped   = "stopped"   // the worker stops
 )
 
-const heartbeatMax = 5 * time.Second // how soon a cancellation arrives
+const (
+	heartbeatMax   = 5 * time.Second // how soon a cancellation arrives
+	heartbeatAgain = time.Second     // until the next one after a failure
+	unregisterMax  = 5 * time.Second // of the last request of Stop
+)
 
 // The engine's words for an act that comes too late.
 var late = map[string]bool{"wrong_worker": true, "task_not_claimed": true, "task_not_found": true, "task_completed": true,
@@ -332,7 +336,9 @@ func (w *Worker) Stop(drain time.Duration) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	w.finish()
-	if err := w.client.Do(w.root, "DELETE", "/workers/"+w.name, nil, nil); err != nil {
+	ctx, cancel := context.WithTimeout(w.root, unregisterMax)
+	defer cancel()
+	if err := w.client.do(ctx, request{method: "DELETE", path: "/workers/" + w.name, once: true}, nil); err != nil {
 		w.logf("faina: could not unregister: %v", err)
 	}
 }
@@ -709,13 +715,10 @@ func (w *Worker) lose(attempt *Attempt, why string) {
 
 func (w *Worker) heartbeats() {
 	host, _ := os.Hostname()
-	pause := w.lease / 3
-	if pause > heartbeatMax {
-		pause = heartbeatMax
-	}
 	for w.stopped.Err() == nil {
 		begin := time.Now()
-		attempts := w.all()
+		next := begin.Add(least(w.lease/3, heartbeatMax))
+		attempts := unstopped(w.all())
 		tasks := make([]map[string]any, len(attempts))
 		for i, attempt := range attempts {
 			tasks[i] = map[string]any{"id": attempt.Task.ID, "fence": attempt.Task.Fence}
@@ -731,17 +734,25 @@ func (w *Worker) heartbeats() {
 				Why   string
 			}
 		}
-		err := w.client.do(w.stopped, request{method: "PUT", path: "/workers/" + w.name, body: body}, &answer)
+		// A server that doesn't answer must not delay the end of handlers whose lease ends.
+		timeout := least(w.lease/3, w.leaseLeft(attempts))
+		if timeout < 100*time.Millisecond {
+			timeout = 100 * time.Millisecond
+		}
+		ctx, cancel := context.WithTimeout(w.stopped, timeout)
+		err := w.client.do(ctx, request{method: "PUT", path: "/workers/" + w.name, body: body, once: true}, &answer)
+		cancel()
 		if err != nil {
 			if w.stopped.Err() != nil {
 				return
 			}
 			w.logf("faina: can't renew leases: %v", err)
 			for _, attempt := range attempts {
-				if time.Since(attempt.renewed) > w.lease*9/10 {
+				if w.leaseLeft([]*Attempt{attempt}) <= 0 {
 					w.lose(attempt, Lost)
 				}
 			}
+			next = time.Now().Add(least(least(w.lease/3, heartbeatAgain), w.leaseLeft(unstopped(attempts))))
 		} else {
 			for _, attempt := range attempts {
 				attempt.renewed = begin
@@ -755,10 +766,37 @@ func (w *Worker) heartbeats() {
 			}
 		}
 		select {
-		case <-time.After(pause - time.Since(begin)):
+		case <-time.After(time.Until(next)):
 		case <-w.stopped.Done():
 		}
 	}
+}
+
+// leaseLeft is the time until the first of these leases is no longer safe.
+func (w *Worker) leaseLeft(attempts []*Attempt) time.Duration {
+	left := w.lease
+	for _, attempt := range attempts {
+		left = least(left, time.Until(attempt.renewed.Add(w.lease*9/10)))
+	}
+	return left
+}
+
+// unstopped leaves out attempts whose context was cancelled.
+func unstopped(attempts []*Attempt) []*Attempt {
+	var kept []*Attempt
+	for _, attempt := range attempts {
+		if attempt.Why() == "" {
+			kept = append(kept, attempt)
+		}
+	}
+	return kept
+}
+
+func least(a, b time.Duration) time.Duration {
+	if a < b {
+		return a
+	}
+	return b
 }
 
 // ------------------------------------------------------------------------------------ logs

@@ -112,7 +112,8 @@ class Play {
         else if (step.restart) {
             await this.server[step.restart]();
             await this.server.begin();
-        } else if (step.until) {
+        } else if (step.server) this.server[step.server]();
+        else if (step.until) {
             await this.until(() => this.client.get(this.id(step.until)), (got) => this.fits(got, step.expect), step);
         } else if (step.count) this.check((this.begun[step.count.type] ?? 0) === step.expect, step, this.begun);
         else if (step.max) this.check((this.most[step.max.type] ?? 0) === step.expect, step, this.most);

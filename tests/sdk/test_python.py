@@ -138,6 +138,8 @@ class Play:
         elif "restart" in step:
             getattr(self.server, step["restart"])()
             self.server.start()
+        elif "server" in step:
+            getattr(self.server, step["server"])()
         elif "until" in step:
             self.until(lambda: self.client.get(self.id(step["until"])).raw, lambda got: self.fits(got, expected), step)
         elif "count" in step:

@@ -95,8 +95,15 @@ func (s *Server) end(signal os.Signal) {
 	s.cmd.Wait()
 }
 
+// Pause lets the program hang: it accepts connections and doesn't answer, until Resume.
+func (s *Server) Pause() { s.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Resume lets the program go on.
+func (s *Server) Resume() { s.cmd.Process.Signal(syscall.SIGCONT) }
+
 // Close ends the program and removes its folder.
 func (s *Server) Close() {
+	s.Resume() // a stopped process doesn't end
 	s.Stop()
 	os.RemoveAll(s.Folder)
 }

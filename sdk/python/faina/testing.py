@@ -6,6 +6,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -53,7 +54,15 @@ class Server:
         self._process.kill()
         self._process.wait()
 
+    def pause(self):
+        """Lets it hang: it accepts connections and doesn't answer, until resume()."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self._process.send_signal(signal.SIGCONT)
+
     def close(self):
+        self.resume()  # a stopped process doesn't end
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 

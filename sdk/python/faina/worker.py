@@ -36,6 +36,9 @@ from .task import Task, as_duration, as_either
 log = logging.getLogger("faina")
 
 HEARTBEAT_MAX = 5.0  # seconds between heartbeats at most: how soon a cancellation arrives
+HEARTBEAT_AGAIN = 1.0  # seconds until the next one after a failure
+LEASE_SAFE = 0.9  # the part of a lease after which a handler is stopped if the lease could not be renewed
+UNREGISTER_MAX = 5.0  # seconds that the last request of stop() may take
 # The engine's words for an act that comes too late.
 LATE = ("wrong_worker", "task_not_claimed", "task_not_found", "task_completed", "task_failed", "task_already_claimed",
         "invalid_transition")
@@ -166,7 +169,8 @@ class Worker:
         self._loop = None
         self._slots = None
         self._is_stopping = self._is_stopped = False
-        self._claims_client = Client(self.client.url, self.client._token, self.client.namespace, self.client.timeout,
+        # For requests that the caller repeats itself, or not at all.
+        self._single_client = Client(self.client.url, self.client._token, self.client.namespace, self.client.timeout,
                                      retries=0, ssl_context=self.client._ssl)
         self._claim_connection = None
 
@@ -252,7 +256,7 @@ class Worker:
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
         try:
-            self.client.request("DELETE", f"/workers/{self.name}")
+            self._single_client.request("DELETE", f"/workers/{self.name}", timeout=UNREGISTER_MAX)
         except FainaError as error:
             log.debug("could not unregister: %s", error)
 
@@ -296,8 +300,8 @@ class Worker:
             if self.services is not None:
                 body["services"] = self.services
             try:
-                self._claim_connection = self._claims_client._connection(self.client.timeout)
-                answer = self._claims_client.request("POST", "/claims", body, timeout=self.client.timeout + 20)
+                self._claim_connection = self._single_client._connection(self.client.timeout)
+                answer = self._single_client.request("POST", "/claims", body, timeout=self.client.timeout + 20)
                 failures = 0
             except FainaError as error:
                 if self._is_stopping:
@@ -558,18 +562,24 @@ class Worker:
             body["services"] = self.services
         while True:
             begin = time.monotonic()
+            pause = min(self.lease / 3, HEARTBEAT_MAX)
             with self._lock:
                 if self._is_stopped:
                     return
-                held = list(self._held.values())
+                held = [context for context in self._held.values() if context.why is None]
             tasks = [{"id": context.id, "fence": context.fence} for context in held]
+            # A server that doesn't answer must not delay the end of handlers whose lease ends.
+            timeout = min(self.client.timeout, self.lease / 3, max(0.1, self._lease_left(held)))
             try:
-                answer = self.client.request("PUT", f"/workers/{self.name}", {**body, "tasks": tasks})
+                answer = self._single_client.request("PUT", f"/workers/{self.name}", {**body, "tasks": tasks},
+                                                     timeout=timeout)
             except FainaError as error:
                 log.warning("can't renew leases: %s", error)
                 for context in held:
-                    if time.monotonic() > context.renewed + self.lease * 0.9:
+                    if self._lease_left([context]) <= 0:
                         self._lose(context, "lost")
+                left = self._lease_left([context for context in held if context.why is None])
+                pause = time.monotonic() - begin + min(pause, HEARTBEAT_AGAIN, left)
             else:
                 losses = {(loss["id"], loss["fence"]): loss["why"] for loss in answer["losses"]}
                 for context in held:
@@ -578,9 +588,14 @@ class Worker:
                     if why is not None and (context.id, context.fence) in self._held:
                         self._lose(context, why)
             with self._lock:
-                end = begin + min(self.lease / 3, HEARTBEAT_MAX)
+                end = begin + pause
                 while not self._is_stopped and time.monotonic() < end:
                     self._lock.wait(max(0.01, min(1.0, end - time.monotonic())))
+
+    def _lease_left(self, contexts):
+        """Seconds until the first of their leases is no longer safe."""
+        return min((context.renewed + self.lease * LEASE_SAFE - time.monotonic() for context in contexts),
+                   default=self.lease)
 
     # ---------------------------------------------------------------- logs
 

@@ -145,6 +145,8 @@ export interface RequestOptions {
     timeoutMs?: number;
     /** Whether the request has the same effect twice; by default GET, PUT and DELETE have. */
     repeat?: boolean;
+    /** How often it is repeated at most; by default as the client says. */
+    retries?: number;
     signal?: AbortSignal;
 }
 export declare const hasEnded: (task: Task) => boolean;

@@ -175,7 +175,7 @@ export class Client {
                 return await this.once(method, target, headers, body, options);
             }
             catch (error) {
-                if (!(error instanceof FainaError) || attempt >= this.retries || options.signal?.aborted)
+                if (!(error instanceof FainaError) || attempt >= (options.retries ?? this.retries) || options.signal?.aborted)
                     throw error;
                 const isRefused = error.status === 429 || error.status === 503;
                 const may = isRefused || error instanceof Unavailable && (repeat || error.code === "not_sent");

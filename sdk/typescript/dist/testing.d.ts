@@ -20,6 +20,9 @@ export declare class Server {
     begin(): Promise<void>;
     stop(): Promise<void>;
     kill(): Promise<void>;
+    /** Lets it hang: it accepts connections and doesn't answer, until resume(). */
+    pause(): void;
+    resume(): void;
     close(): Promise<void>;
     private finish;
 }

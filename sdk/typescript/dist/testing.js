@@ -47,7 +47,15 @@ export class Server {
     kill() {
         return this.finish("SIGKILL");
     }
+    /** Lets it hang: it accepts connections and doesn't answer, until resume(). */
+    pause() {
+        this.process.kill("SIGSTOP");
+    }
+    resume() {
+        this.process.kill("SIGCONT");
+    }
     async close() {
+        this.resume(); // a stopped process doesn't end
         await this.stop();
         await rm(this.folder, { recursive: true, force: true });
     }

@@ -150,5 +150,7 @@ export declare class Worker {
     private refused;
     private lose;
     private heartbeatLoop;
+    /** Milliseconds until the first of their leases is no longer safe. */
+    private leaseLeft;
     private sendLogs;
 }

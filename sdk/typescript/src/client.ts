@@ -145,6 +145,8 @@ export interface RequestOptions {
     timeoutMs?: number;
     /** Whether the request has the same effect twice; by default GET, PUT and DELETE have. */
     repeat?: boolean;
+    /** How often it is repeated at most; by default as the client says. */
+    retries?: number;
     signal?: AbortSignal;
 }
 
@@ -339,7 +341,7 @@ export class Client {
             try {
                 return await this.once(method, target, headers, body, options);
             } catch (error) {
-                if (!(error instanceof FainaError) || attempt >= this.retries || options.signal?.aborted) throw error;
+                if (!(error instanceof FainaError) || attempt >= (options.retries ?? this.retries) || options.signal?.aborted) throw error;
                 const isRefused = error.status === 429 || error.status === 503;
                 const may = isRefused || error instanceof Unavailable && (repeat || error.code === "not_sent");
                 if (!may) throw error;

@@ -56,7 +56,17 @@ export class Server {
         return this.finish("SIGKILL");
     }
 
+    /** Lets it hang: it accepts connections and doesn't answer, until resume(). */
+    pause(): void {
+        this.process.kill("SIGSTOP");
+    }
+
+    resume(): void {
+        this.process.kill("SIGCONT");
+    }
+
     async close(): Promise<void> {
+        this.resume(); // a stopped process doesn't end
         await this.stop();
         await rm(this.folder, { recursive: true, force: true });
     }

@@ -124,6 +124,9 @@ interface Act {
 }
 
 const HEARTBEAT_MS_MAX = 5000; // how soon a cancellation arrives
+const HEARTBEAT_AGAIN_MS = 1000; // until the next one after a failure
+const LEASE_SAFE = 0.9; // the part of a lease after which a handler is stopped if the lease could not be renewed
+const UNREGISTER_MS_MAX = 5000; // of the last request of stop()
 // The engine's words for an act that comes too late.
 const LATE = new Set(["wrong_worker", "task_not_claimed", "task_not_found", "task_completed", "task_failed",
     "task_already_claimed", "invalid_transition"]);
@@ -220,7 +223,8 @@ export class Worker {
         while ((this.acts.length > 0 || this.isSending) && performance.now() < last) await this.changed(100);
         this.stopped.abort();
         try {
-            await this.client.request("DELETE", `/workers/${encodeURIComponent(this.name)}`);
+            await this.client.request("DELETE", `/workers/${encodeURIComponent(this.name)}`,
+                { retries: 0, timeoutMs: UNREGISTER_MS_MAX });
         } catch (error) {
             if (!(error instanceof FainaError)) throw error;
         }
@@ -468,11 +472,14 @@ export class Worker {
         const path = `/workers/${encodeURIComponent(this.name)}`;
         while (!this.stopped.signal.aborted) {
             const begin = performance.now();
-            const held = [...this.held.values()];
+            let pause = Math.min(this.leaseMs / 3, HEARTBEAT_MS_MAX);
+            const held = [...this.held.values()].filter((context) => context.why === null);
             const tasks = held.map((context) => ({ id: context.id, fence: context.fence }));
+            // A server that doesn't answer must not delay the end of handlers whose lease ends.
+            const timeoutMs = Math.min(this.client.timeoutMs, this.leaseMs / 3, Math.max(100, this.leaseLeft(held)));
             try {
                 const answer = await this.client.request("PUT", path,
-                    { body: { ...body, tasks }, signal: this.stopped.signal });
+                    { body: { ...body, tasks }, signal: this.stopped.signal, retries: 0, timeoutMs });
                 const losses = new Map<string, StopReason>(answer.losses.map(
                     (loss: { id: string; fence: number; why: StopReason }) => [`${loss.id} ${loss.fence}`, loss.why]));
                 for (const context of held) {
@@ -484,12 +491,19 @@ export class Worker {
                 if (!(error instanceof FainaError)) throw error;
                 if (this.stopped.signal.aborted) return;
                 this.warn(`can't renew leases: ${error.message}`);
-                for (const context of held)
-                    if (performance.now() > context.renewed + this.leaseMs * 0.9) this.lose(context, "lost");
+                for (const context of held) if (this.leaseLeft([context]) <= 0) this.lose(context, "lost");
+                const left = this.leaseLeft(held.filter((context) => context.why === null));
+                pause = performance.now() - begin + Math.min(pause, HEARTBEAT_AGAIN_MS, left);
             }
-            const pause = Math.min(this.leaseMs / 3, HEARTBEAT_MS_MAX) - (performance.now() - begin);
-            await sleep(Math.max(50, pause), this.stopped.signal);
+            await sleep(Math.max(50, pause - (performance.now() - begin)), this.stopped.signal);
         }
+    }
+
+    /** Milliseconds until the first of their leases is no longer safe. */
+    private leaseLeft(contexts: Context[]): number {
+        const now = performance.now();
+        return contexts.reduce((left, context) => Math.min(left, context.renewed + this.leaseMs * LEASE_SAFE - now),
+            this.leaseMs);
     }
 
     // -------------------------------------------------------------------------------- logs

@@ -287,6 +287,12 @@ func (p *play) step(step object) error {
 			p.server.Stop()
 		}
 		return p.server.Begin()
+	case step["server"] == "pause":
+		p.server.Pause()
+		return nil
+	case step["server"] == "resume":
+		p.server.Resume()
+		return nil
 	case step["until"] != nil:
 		return p.until(step, func() (any, bool) {
 			got, err := raw(p.client.Get(ctx, text(p.id(step["until"]))))
