@@ -279,4 +279,10 @@ console.log("|---|---|---|---|");
 subjects.forEach(([name, durable], i) =>
   console.log(`| ${name} | ${durable} | ${text(rates[i].bulk)} | ${text(rates[i].single)} |`),
 );
+const ours = subjects.findIndex(([, , where]) => where === env.PEER_FAINA_BEANSTALK);
+const theirs = subjects.findIndex(([, , where]) => where === env.PEER_BEANSTALK);
+if (ours >= 0 && theirs >= 0) {
+  const ratio = median(rates[ours].single.map((rate, i) => rate / rates[theirs].single[i]));
+  console.log(`\nFaina with ${CALLERS} clients of beanstalkd, against beanstalkd -f0: ${ratio.toFixed(1)} (goal: at least 5)`);
+}
 process.exit(0);
