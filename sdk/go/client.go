@@ -291,7 +291,8 @@ func (c *Client) SubmitMany(ctx context.Context, tasks []Submission) ([]Submitte
 	for i, task := range tasks {
 		bodies[i] = c.withNamespace(task.body())
 		_, hasKey := bodies[i]["idempotencyKey"]
-		repeat = repeat && hasKey
+		_, hasDedupe := bodies[i]["dedupe"]
+		repeat = repeat && (hasKey || hasDedupe)
 	}
 	var answer struct{ Items []Submitted }
 	err := c.do(ctx, request{method: "POST", path: "/tasks:batch", body: map[string]any{"tasks": bodies},
@@ -344,12 +345,26 @@ func (c *Client) Wait(ctx context.Context, id string) (*Task, error) {
 	}
 }
 
+// Result reads the output of a completed task into out.
+func (c *Client) Result(ctx context.Context, id string, out any) error {
+	return c.do(ctx, request{method: "GET", path: "/tasks/" + url.PathEscape(id) + "/result"}, out)
+}
+
 // Children returns the subtasks of a task, oldest first.
 func (c *Client) Children(ctx context.Context, id string) ([]*Task, error) {
-	var page struct{ Items []*Task }
-	err := c.do(ctx, request{method: "GET", path: "/tasks/" + url.PathEscape(id) + "/children",
-		query: url.Values{"limit": {"1000"}}}, &page)
-	return page.Items, err
+	return pages[*Task](ctx, c, "/tasks/"+url.PathEscape(id)+"/children", url.Values{"limit": {"1000"}})
+}
+
+// Events returns the events of a task, newest first.
+func (c *Client) Events(ctx context.Context, id string) ([]map[string]any, error) {
+	return pages[map[string]any](ctx, c, "/tasks/"+url.PathEscape(id)+"/events", url.Values{})
+}
+
+// Explain says why the task is not running.
+func (c *Client) Explain(ctx context.Context, id string) (map[string]any, error) {
+	var found map[string]any
+	err := c.do(ctx, request{method: "GET", path: "/tasks/" + url.PathEscape(id) + "/explain"}, &found)
+	return found, err
 }
 
 // Cancel cancels a task and its subtasks. The reason may be "".
@@ -362,6 +377,29 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) (*Task, error) {
 func (c *Client) Retry(ctx context.Context, id, reason string) (*Task, error) {
 	return c.task(ctx, request{method: "POST", path: "/tasks/" + url.PathEscape(id) + ":retry",
 		body: withReason(map[string]any{}, reason)})
+}
+
+// RetryKeepAttempts queues it again with the attempts that it has had.
+func (c *Client) RetryKeepAttempts(ctx context.Context, id, reason string) (*Task, error) {
+	return c.task(ctx, request{method: "POST", path: "/tasks/" + url.PathEscape(id) + ":retry",
+		body: withReason(map[string]any{"resetAttempts": false}, reason)})
+}
+
+// DeleteOption changes what Delete does.
+type DeleteOption string
+
+const (
+	CancelFirst DeleteOption = "cancel" // a task that has not ended is cancelled
+	Purge       DeleteOption = "purge"  // the rows of the task are removed
+)
+
+// Delete deletes an ended task.
+func (c *Client) Delete(ctx context.Context, id string, options ...DeleteOption) error {
+	query := url.Values{}
+	for _, option := range options {
+		query.Set(string(option), "true")
+	}
+	return c.do(ctx, request{method: "DELETE", path: "/tasks/" + url.PathEscape(id), query: query}, nil)
 }
 
 // Update changes a waiting task.
@@ -400,14 +438,67 @@ func (c *Client) DeleteAll(ctx context.Context, filter Filter, reason string) (*
 	return c.many(ctx, "delete", filter, reason)
 }
 
+// CountMatches tells how many tasks an act on all tasks of the filter would find: "cancel", "retry" or "delete".
+func (c *Client) CountMatches(ctx context.Context, act string, filter Filter) (int64, error) {
+	var answer struct{ Matched int64 }
+	err := c.do(ctx, request{method: "POST", path: "/tasks:" + act,
+		body: map[string]any{"filter": c.filterBody(filter), "dryRun": true}}, &answer)
+	return answer.Matched, err
+}
+
 // Operation reads a stored act on many tasks.
 func (c *Client) Operation(ctx context.Context, id string) (*Operation, error) {
 	operation := &Operation{}
 	return operation, c.do(ctx, request{method: "GET", path: "/operations/" + url.PathEscape(id)}, operation)
 }
 
+// Operations returns the stored acts on many tasks.
+func (c *Client) Operations(ctx context.Context) ([]*Operation, error) {
+	return pages[*Operation](ctx, c, "/operations", url.Values{})
+}
+
+// WaitOperation returns the operation when it is no longer running, or the error of ctx.
+func (c *Client) WaitOperation(ctx context.Context, id string) (*Operation, error) {
+	for pause := 50 * time.Millisecond; ; pause = least(time.Second, pause*3/2) {
+		operation, err := c.Operation(ctx, id)
+		if err != nil || operation.Status != "running" {
+			return operation, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return operation, ctx.Err()
+		}
+	}
+}
+
+// Schedule submits a task at each of its times.
+type Schedule struct {
+	Name     string          `json:"name"`
+	Schedule string          `json:"schedule"`
+	Timezone string          `json:"timezone"`
+	Task     json.RawMessage `json:"task"`
+	CatchUp  string          `json:"catchUp"`
+	Overlap  string          `json:"overlap"`
+	Paused   bool            `json:"paused"`
+	NextAt   *time.Time      `json:"nextAt"`
+	LastAt   *time.Time      `json:"lastAt"`
+}
+
+// ScheduleOption sets a member of a schedule.
+type ScheduleOption func(body map[string]any)
+
+// CatchUp says what becomes of times that were missed: "none", "one" or "all".
+func CatchUp(what string) ScheduleOption { return func(body map[string]any) { body["catchUp"] = what } }
+
+// Overlap says what happens at a time when an earlier task has not ended: "allow", "skip" or "cancel".
+func Overlap(what string) ScheduleOption { return func(body map[string]any) { body["overlap"] = what } }
+
+// Paused schedules submit nothing.
+func Paused(paused bool) ScheduleOption { return func(body map[string]any) { body["paused"] = paused } }
+
 // SetSchedule creates or replaces a schedule, which submits the task at each of its times. The timezone may be "".
-func (c *Client) SetSchedule(ctx context.Context, name, schedule, timezone string, task Submission) error {
+func (c *Client) SetSchedule(ctx context.Context, name, schedule, timezone string, task Submission, options ...ScheduleOption) error {
 	body := map[string]any{"schedule": schedule, "task": task.body()}
 	if timezone != "" {
 		body["timezone"] = timezone
@@ -415,16 +506,58 @@ func (c *Client) SetSchedule(ctx context.Context, name, schedule, timezone strin
 	if c.namespace != "" {
 		body["namespace"] = c.namespace
 	}
+	for _, option := range options {
+		option(body)
+	}
 	return c.do(ctx, request{method: "PUT", path: "/crons/" + url.PathEscape(name), body: body}, nil)
+}
+
+// Schedule reads a schedule.
+func (c *Client) Schedule(ctx context.Context, name string) (*Schedule, error) {
+	schedule := &Schedule{}
+	return schedule, c.do(ctx, request{method: "GET", path: "/crons/" + url.PathEscape(name), query: c.namespaceQuery()}, schedule)
+}
+
+// Schedules returns all schedules.
+func (c *Client) Schedules(ctx context.Context) ([]*Schedule, error) {
+	return pages[*Schedule](ctx, c, "/crons", c.namespaceQuery())
+}
+
+// RunSchedule submits the task of a schedule now.
+func (c *Client) RunSchedule(ctx context.Context, name string) (*Task, error) {
+	return c.task(ctx, request{method: "POST", path: "/crons/" + url.PathEscape(name) + ":run", query: c.namespaceQuery()})
 }
 
 // RemoveSchedule removes a schedule. The tasks that it has created stay.
 func (c *Client) RemoveSchedule(ctx context.Context, name string) error {
+	return c.do(ctx, request{method: "DELETE", path: "/crons/" + url.PathEscape(name), query: c.namespaceQuery()}, nil)
+}
+
+func (c *Client) namespaceQuery() url.Values {
 	query := url.Values{}
 	if c.namespace != "" {
 		query.Set("namespace", c.namespace)
 	}
-	return c.do(ctx, request{method: "DELETE", path: "/crons/" + url.PathEscape(name), query: query}, nil)
+	return query
+}
+
+// pages returns all items of a list that is read in pages.
+func pages[Item any](ctx context.Context, c *Client, path string, query url.Values) ([]Item, error) {
+	var items []Item
+	for {
+		var page struct {
+			Items      []Item
+			NextCursor string
+		}
+		if err := c.do(ctx, request{method: "GET", path: path, query: query}, &page); err != nil {
+			return nil, err
+		}
+		items = append(items, page.Items...)
+		if page.NextCursor == "" {
+			return items, nil
+		}
+		query.Set("cursor", page.NextCursor)
+	}
 }
 
 // Do sends a request below /api/v1, for what has no method here. The answer is read into out, unless that is nil.
@@ -446,7 +579,7 @@ func (c *Client) withNamespace(body map[string]any) map[string]any {
 	return body
 }
 
-func (c *Client) many(ctx context.Context, kind string, filter Filter, reason string) (*Operation, error) {
+func (c *Client) filterBody(filter Filter) map[string]any {
 	names := map[string]any{}
 	if c.namespace != "" {
 		names["namespace"] = c.namespace
@@ -457,9 +590,13 @@ func (c *Client) many(ctx context.Context, kind string, filter Filter, reason st
 			names[name] = value == "true"
 		}
 	}
+	return names
+}
+
+func (c *Client) many(ctx context.Context, kind string, filter Filter, reason string) (*Operation, error) {
 	var answer struct{ Operation *Operation }
 	err := c.do(ctx, request{method: "POST", path: "/tasks:" + kind,
-		body: withReason(map[string]any{"filter": names}, reason)}, &answer)
+		body: withReason(map[string]any{"filter": c.filterBody(filter)}, reason)}, &answer)
 	return answer.Operation, err
 }
 

@@ -59,6 +59,13 @@ func Subtasks(tasks ...Submission) any {
 	return outcome{"block", map[string]any{"subtasks": bodies}}
 }
 
+// SubtasksFailFast is Subtasks with which the handler runs again as soon as one of them has failed.
+func SubtasksFailFast(tasks ...Submission) any {
+	made := Subtasks(tasks...).(outcome)
+	made.body["failFast"] = true
+	return made
+}
+
 // Attempt is one run of a handler; AttemptOf returns that of a context.
 type Attempt struct {
 	Task    *Task

@@ -121,7 +121,30 @@ class Play:
             return self.client.wait(self.id(step["wait"]), timeout=PATIENCE).raw
         if "list" in step:
             return sorted(task.id for task in self.client.list(**self.options(step["list"])))
-        raise ValueError(f"unknown step {step}")
+        return self.call_rarer(step)
+
+    def call_rarer(self, step):
+        client = self.client
+        (what, value), = ((name, value) for name, value in step.items() if name not in ("as", "expect", "error"))
+        if what == "update":
+            return client.update(self.id(value["id"]), **{name: part for name, part in value.items() if name != "id"}).raw
+        if what == "schedule":
+            return client.schedules.set(**{{"catchUp": "catch_up"}.get(name, name): part for name, part in value.items()})
+        acts = {
+            "result": lambda: client.result(self.id(value)),
+            "lastEvent": lambda: client.events(self.id(value))[0],
+            "explain": lambda: client.explain(self.id(value)),
+            "children": lambda: [task.raw for task in client.children(self.id(value))],
+            "countMatches": lambda: client.cancel_all(dry_run=True, **value),
+            "cancelAll": lambda: client.wait_operation(client.cancel_all(**value).id, timeout=PATIENCE).raw,
+            "operations": lambda: [operation.raw for operation in client.operations()],
+            "delete": lambda: client.delete(self.id(value)),
+            "schedules": client.schedules.list,
+            "runSchedule": lambda: client.schedules.run(value).raw,
+            "removeSchedule": lambda: client.schedules.remove(value),
+            "emit": lambda: client.emit(**value),
+        }
+        return acts[what]()
 
     def until(self, read, fact, what):
         end = time.monotonic() + PATIENCE

@@ -202,8 +202,12 @@ export declare class Client {
     deleteAll(filter: Filter, options?: {
         reason?: string;
     }): Promise<Operation>;
+    /** How many tasks an act on all tasks of the filter would find. */
+    countMatches(act: "cancel" | "retry" | "delete", filter: Filter): Promise<number>;
     operations(): Promise<Operation[]>;
     operation(id: string): Promise<Operation>;
+    /** Waits until the operation is no longer running. TimedOut: it still was after `timeoutMs`. */
+    waitOperation(id: string, timeoutMs?: number): Promise<Operation>;
     /**
      * Reports an event to the workflows, and returns the ids of the tasks that it has created. A repeated `id` does
      * nothing twice.

@@ -142,11 +142,28 @@ export class Client {
     deleteAll(filter, options = {}) {
         return this.many("delete", filter, options);
     }
+    /** How many tasks an act on all tasks of the filter would find. */
+    async countMatches(act, filter) {
+        const body = { filter: toFilter({ namespace: this.namespace, ...filter }), dryRun: true };
+        return (await this.request("POST", `/tasks:${act}`, { body })).matched;
+    }
     operations() {
         return this.all("/operations");
     }
     operation(id) {
         return this.request("GET", `/operations/${encodeURIComponent(id)}`);
+    }
+    /** Waits until the operation is no longer running. TimedOut: it still was after `timeoutMs`. */
+    async waitOperation(id, timeoutMs = Infinity) {
+        const end = Date.now() + timeoutMs;
+        for (let pause = 50;; pause = Math.min(1000, pause * 1.5)) {
+            const operation = await this.operation(id);
+            if (operation.status !== "running")
+                return operation;
+            if (Date.now() >= end)
+                throw new TimedOut(`operation ${id} is still running`);
+            await sleep(pause);
+        }
     }
     /**
      * Reports an event to the workflows, and returns the ids of the tasks that it has created. A repeated `id` does

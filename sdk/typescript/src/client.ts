@@ -309,12 +309,29 @@ export class Client {
         return this.many("delete", filter, options);
     }
 
+    /** How many tasks an act on all tasks of the filter would find. */
+    async countMatches(act: "cancel" | "retry" | "delete", filter: Filter): Promise<number> {
+        const body = { filter: toFilter({ namespace: this.namespace, ...filter }), dryRun: true };
+        return (await this.request("POST", `/tasks:${act}`, { body })).matched;
+    }
+
     operations(): Promise<Operation[]> {
         return this.all("/operations");
     }
 
     operation(id: string): Promise<Operation> {
         return this.request("GET", `/operations/${encodeURIComponent(id)}`);
+    }
+
+    /** Waits until the operation is no longer running. TimedOut: it still was after `timeoutMs`. */
+    async waitOperation(id: string, timeoutMs = Infinity): Promise<Operation> {
+        const end = Date.now() + timeoutMs;
+        for (let pause = 50; ; pause = Math.min(1000, pause * 1.5)) {
+            const operation = await this.operation(id);
+            if (operation.status !== "running") return operation;
+            if (Date.now() >= end) throw new TimedOut(`operation ${id} is still running`);
+            await sleep(pause);
+        }
     }
 
     /**

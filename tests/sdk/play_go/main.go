@@ -239,7 +239,81 @@ func (p *play) call(ctx context.Context, step object) (any, error) {
 		})
 		return sorted(ids), err
 	}
+	return p.callRarer(ctx, step)
+}
+
+func (p *play) callRarer(ctx context.Context, step object) (any, error) {
+	named := func(name string) string { return text(p.id(step[name])) }
+	filter := func(name string) faina.Filter {
+		made := faina.Filter{}
+		for name, value := range step[name].(object) {
+			made[name] = text(value)
+		}
+		return made
+	}
+	switch {
+	case step["result"] != nil:
+		var value json.RawMessage
+		err := p.client.Result(ctx, named("result"), &value)
+		return again(value, err)
+	case step["lastEvent"] != nil:
+		events, err := p.client.Events(ctx, named("lastEvent"))
+		if err != nil {
+			return nil, err
+		}
+		return again(events[0], nil)
+	case step["explain"] != nil:
+		return again(p.client.Explain(ctx, named("explain")))
+	case step["children"] != nil:
+		tasks, err := p.client.Children(ctx, named("children"))
+		return again(append([]*faina.Task{}, tasks...), err)
+	case step["update"] != nil:
+		var changes []faina.SubmitOption
+		body := step["update"].(object)
+		for name, value := range body {
+			if name != "id" {
+				changes = append(changes, faina.Set(name, value))
+			}
+		}
+		return raw(p.client.Update(ctx, text(p.id(body["id"])), changes...))
+	case step["countMatches"] != nil:
+		return again(p.client.CountMatches(ctx, "cancel", filter("countMatches")))
+	case step["cancelAll"] != nil:
+		operation, err := p.client.CancelAll(ctx, filter("cancelAll"), "")
+		if err != nil {
+			return nil, err
+		}
+		return again(p.client.WaitOperation(ctx, operation.ID))
+	case step["operations"] != nil:
+		return again(p.client.Operations(ctx))
+	case step["delete"] != nil:
+		return nil, p.client.Delete(ctx, named("delete"))
+	case step["schedule"] != nil:
+		body := step["schedule"].(object)
+		return nil, p.client.SetSchedule(ctx, text(body["name"]), text(body["schedule"]), text(body["timezone"]),
+			faina.Submission{Type: text(body["type"]), Input: body["input"]}, faina.CatchUp(text(body["catchUp"])),
+			faina.Paused(body["paused"] == true))
+	case step["schedules"] != nil:
+		schedules, err := p.client.Schedules(ctx)
+		return again(append([]*faina.Schedule{}, schedules...), err)
+	case step["runSchedule"] != nil:
+		return raw(p.client.RunSchedule(ctx, named("runSchedule")))
+	case step["removeSchedule"] != nil:
+		return nil, p.client.RemoveSchedule(ctx, named("removeSchedule"))
+	case step["emit"] != nil:
+		body := step["emit"].(object)
+		return again(p.client.Emit(ctx, text(body["type"]), body["data"], text(body["id"])))
+	}
 	return nil, fmt.Errorf("unknown step %v", step)
+}
+
+// again is a value as it is in JSON.
+func again(value any, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := json.Marshal(value)
+	return read(encoded), err
 }
 
 func sorted(ids []any) []any {
