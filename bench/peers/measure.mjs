@@ -1,5 +1,5 @@
 // The rate of whole lives (submit, start, end) of task queues, each as its manual recommends for speed, with a
-// handler that does nothing: node measure.mjs JOBS ROUNDS. Prints a Markdown table. tools/bench-peers starts the
+// handler that does nothing: node measure.mjs JOBS ROUNDS [WAY]. Prints a Markdown table. tools/bench-peers starts the
 // servers and names them in the environment.
 //
 //   bulk      JOBS jobs are stored by 1,000, then one worker with concurrency 100 works them off
@@ -9,7 +9,8 @@
 import http from "node:http";
 import net from "node:net";
 
-const [jobs, rounds] = process.argv.slice(2).map(Number);
+const [jobs, rounds] = process.argv.slice(2, 4).map(Number);
+const ways = process.argv[4] ? [process.argv[4]] : ["bulk", "single"];
 const CALLERS = 64;
 const BATCH = 1000;
 const payload = (n) => ({ order: n, note: "x".repeat(170) });
@@ -262,7 +263,7 @@ const open = [];
 for (const [, , where, create] of subjects) open.push(await create(where));
 for (let round = 0; round <= rounds; round++) {
   for (let i = 0; i < subjects.length; i++) {
-    for (const way of ["bulk", "single"]) {
+    for (const way of ways) {
       const began = performance.now();
       await open[i][way](jobs);
       await open[i].work(jobs);
@@ -273,7 +274,7 @@ for (let round = 0; round <= rounds; round++) {
   }
 }
 for (const subject of open) await subject.close();
-const text = (values) => Math.round(median(values)).toLocaleString("en");
+const text = (values) => (values.length > 0 ? Math.round(median(values)).toLocaleString("en") : "–");
 console.log("| whole lives a second | durable | stored by 1,000 | stored one at a time, 64 callers |");
 console.log("|---|---|---|---|");
 subjects.forEach(([name, durable], i) =>
