@@ -585,9 +585,22 @@ struct fa_service_clock {
     int64_t jump_at_us; /* the wall clock right after it; 0: there was none */
 };
 
+/* What an engine has beyond tasks, claims and limits; a set. */
+enum fa_engine_feature {
+    FA_HAS_SUBTASKS = 1 << 0,
+    FA_HAS_DEPENDENCIES = 1 << 1,
+    FA_HAS_WORKFLOWS = 1 << 2,
+    FA_HAS_SCHEDULES = 1 << 3,
+    FA_HAS_TEAMS = 1 << 4,
+    FA_HAS_STREAM = 1 << 5,
+    FA_HAS_BROKER = 1 << 6,
+    FA_HAS_BACKUP = 1 << 7,
+};
+
 /* What `faina doctor` and `faina db status` show. */
 struct fa_service_info {
     const char *engine;         /* "sqlite", "memory" */
+    unsigned features;          /* of enum fa_engine_feature; 0 of an engine in another process */
     const char *location;       /* path or address; no secrets */
     const char *engine_version; /* of SQLite, PostgreSQL ... */
     int schema_version;         /* newest migration applied */

@@ -273,7 +273,8 @@ static void engine_listen(struct fa_service *service, struct fa_listener *listen
         engine->missed_count = 0;
         pthread_mutex_unlock(&engine->timer_mutex);
     }
-    /* The owner of a file leads; of a shared store, the node may have begun to before. */
+    /* The owner of a file always leads. In a shared store this node may have become the leader
+     * before the listener was added. */
     if (listener->count != NULL && (engine->fleet == NULL || fa_fleet_leads(engine->fleet)))
         listener->count(listener->ctx,
                         &(struct fa_commit_stats){.lead = engine->fleet == NULL ? FA_LEAD_OWNER
@@ -487,6 +488,9 @@ static enum faina_code engine_info(struct fa_service *service, bool thorough,
 
     *out = (struct fa_service_info){
         .engine = engine->store->ops->name,
+        .features = FA_HAS_SUBTASKS | FA_HAS_DEPENDENCIES | FA_HAS_WORKFLOWS | FA_HAS_SCHEDULES |
+                    FA_HAS_TEAMS | FA_HAS_STREAM | FA_HAS_BROKER |
+                    (engine->store->ops->backup != NULL ? FA_HAS_BACKUP : 0),
         .location = fa_arena_strdup(arena, engine->store->ops->location(engine->store)),
         .size_bytes = engine->store->ops->size(engine->store),
         .commits = atomic_load(&engine->commits),

@@ -76,6 +76,8 @@ static void test_open__info_tells_what_it_is(struct fa_t *t)
     fa_t_submit(t, .type = "x");
     CHECK_INT(fa_service_info(t->svc, true, &t->arena, &info, &err), FAINA_OK);
     CHECK_TRUE(info.engine && info.engine[0]);
+    CHECK_TRUE(info.features == 0 || (info.features & FA_HAS_WORKFLOWS));
+    CHECK_INT((info.features & FA_HAS_BACKUP) != 0, strcmp(info.engine, "sqlite") == 0);
     CHECK_TRUE(info.engine_version && info.engine_version[0]);
     CHECK_TRUE(info.schema_version > 0 && info.migration_count > 0);
     CHECK_TRUE(info.migrations[0].id && info.migrations[0].description);

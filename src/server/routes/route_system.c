@@ -102,27 +102,25 @@ void fa_handle_readyz(struct fa_request *req)
         check_store_then(req, false, after_readyz);
 }
 
-/* What an engine has. */
-static const struct feature {
+/* The names of what an engine has. */
+static const struct {
+    enum fa_engine_feature feature;
     const char *name;
-    bool on_nats, on_files_only;
 } features[] = {
-    {"subtasks", false, false},  {"dependencies", false, false}, {"workflows", false, false},
-    {"schedules", false, false}, {"teams", false, false},        {"stream", false, false},
-    {"broker", false, false},    {"backup", false, true},
+    {FA_HAS_SUBTASKS, "subtasks"},   {FA_HAS_DEPENDENCIES, "dependencies"},
+    {FA_HAS_WORKFLOWS, "workflows"}, {FA_HAS_SCHEDULES, "schedules"},
+    {FA_HAS_TEAMS, "teams"},         {FA_HAS_STREAM, "stream"},
+    {FA_HAS_BROKER, "broker"},       {FA_HAS_BACKUP, "backup"},
 };
 
-static void put_features(struct fa_json_writer *w, const struct fa_request *req, const char *engine)
+static void put_features(struct fa_json_writer *w, const struct fa_request *req, unsigned has)
 {
-    bool is_file = strcmp(engine, "sqlite") == 0;
-    bool is_nats = !is_file && strcmp(engine, "postgres") != 0 && strcmp(engine, "memory") != 0;
-
     fa_json_key(w, "features");
     fa_json_begin_array(w);
     if (req->server->options.has_ui)
         fa_json_put_str(w, "dashboard");
     for (size_t i = 0; i < FA_COUNT(features); i++)
-        if ((!is_nats || features[i].on_nats) && (is_file || !features[i].on_files_only))
+        if (has & features[i].feature)
             fa_json_put_str(w, features[i].name);
     fa_json_end_array(w);
 }
@@ -141,7 +139,7 @@ static void after_info(struct fa_request *req)
     fa_json_set_str(w, "nodeId", req->server->options.node_id);
     fa_json_key(w, "hasTokens");
     fa_json_put_bool(w, fa_auth_has_tokens(req->server->auth) || req->listener->is_guarded);
-    put_features(w, req, info->engine);
+    put_features(w, req, info->features);
     fa_shape_put_members(w, &fa_shape_info, info);
     fa_json_end_object(w);
     fa_response_end(req);
