@@ -15,7 +15,7 @@
 #define TASKS 100000
 #define QUICK_TASKS 2000
 #define BATCH 1000
-#define LOOK_MS 50 /* the operation is looked at this often */
+#define POLL_MS 50 /* the operation is read this often */
 
 struct run {
     struct fa_service *service;
@@ -52,7 +52,7 @@ static enum faina_code run_bulk(struct run *run, enum fa_bulk_kind kind, enum fa
     bulk = op.bulk_answer;
     memcpy(id, bulk->id, sizeof(id));
     while (code == FAINA_OK && bulk->status == FA_BULK_RUNNING) {
-        struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
+        struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
 
         nanosleep(&pause, NULL);
         fa_arena_reset(&run->driver.arena);

@@ -184,7 +184,7 @@ static enum faina_code from_url(const char *name, struct fa_arena *arena, struct
     return fa_variable_read(name, arena, &out->url, err);
 }
 
-enum faina_code fa_address_look(const char *given, struct fa_arena *arena, struct fa_address *out,
+enum faina_code fa_address_read(const char *given, struct fa_arena *arena, struct fa_address *out,
                                 struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
@@ -210,7 +210,7 @@ enum faina_code fa_address_find(const char *given, struct fa_arena *arena, const
                                 struct faina_error *err)
 {
     struct fa_address address;
-    enum faina_code code = fa_address_look(given, arena, &address, err);
+    enum faina_code code = fa_address_read(given, arena, &address, err);
 
     if (code == FAINA_OK)
         *out = address.url;

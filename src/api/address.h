@@ -33,7 +33,7 @@ struct fa_address {
 };
 
 /* The URL to open, and where it is from; neither is NULL. `given` may be NULL. */
-FA_MUST_CHECK enum faina_code fa_address_look(const char *given, struct fa_arena *arena,
+FA_MUST_CHECK enum faina_code fa_address_read(const char *given, struct fa_arena *arena,
                                               struct fa_address *out, struct faina_error *err);
 /* The same, the URL alone. */
 FA_MUST_CHECK enum faina_code fa_address_find(const char *given, struct fa_arena *arena,

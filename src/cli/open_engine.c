@@ -25,7 +25,7 @@ enum faina_code fa_cli_url(struct fa_cli *cli, const char **out, struct faina_er
     enum faina_code code = FAINA_OK;
 
     if (!cli->address)
-        code = fa_address_look(cli->url, &cli->arena, &found, err);
+        code = fa_address_read(cli->url, &cli->arena, &found, err);
     if (code != FAINA_OK)
         return code;
     *out = cli->address = found.url;

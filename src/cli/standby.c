@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define LOOK_NS 300000000 /* between two looks at the lock file */
+#define POLL_NS 300000000 /* between two reads of the lock file */
 #define DRAIN_MS 5000     /* for requests of other processes */
 
 struct fa_standby {
@@ -106,7 +106,7 @@ static void *watch(void *ctx)
             pthread_mutex_lock(&standby->mutex);
         }
         clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += LOOK_NS;
+        until.tv_nsec += POLL_NS;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         if (!standby->is_over)
@@ -176,7 +176,7 @@ void fa_standby_stop(struct fa_standby *standby)
 /* True: SIGTERM or SIGINT has come. */
 static bool wait_for_file(const char *url, const sigset_t *signals)
 {
-    const struct timespec step = {.tv_nsec = LOOK_NS};
+    const struct timespec step = {.tv_nsec = POLL_NS};
 
     for (;;) {
         int got = sigtimedwait(signals, NULL, &step);

@@ -201,7 +201,7 @@ static void remember(struct fa_otlp *otlp, int64_t key, bool has_parent,
 }
 
 /* Reads the tasks of these records whose traces are not known. A task that was removed has none. */
-static void look_up(struct fa_otlp *otlp, struct record *list, size_t count)
+static void read_traces(struct fa_otlp *otlp, struct record *list, size_t count)
 {
     struct fa_arena arena = {0};
     struct fa_op *ops = fa_arena_zero(&arena, count + 1, sizeof(*ops));
@@ -318,7 +318,7 @@ static void make_body(struct fa_otlp *otlp)
     struct fa_arena arena = {0};
     struct fa_json_writer w;
 
-    look_up(otlp, list, count);
+    read_traces(otlp, list, count);
     fa_buf_clear(&otlp->body);
     fa_otlp_spans_begin(&w, &otlp->body, &otlp->resource);
     while (list) {

@@ -130,7 +130,7 @@ static void test_address__the_source_is_named(void **state)
 
         forget_all();
         setenv(cases[i].set[0], cases[i].set[1], 1);
-        check_int(cases[i].set[0], fa_address_look(cases[i].given, &arena, &address, NULL),
+        check_int(cases[i].set[0], fa_address_read(cases[i].given, &arena, &address, NULL),
                   FAINA_OK);
         check_str(cases[i].set[0], address.source, cases[i].source);
     }

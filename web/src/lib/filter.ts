@@ -141,7 +141,7 @@ export interface Completion {
   to: number;
 }
 
-/** What may stand at the cursor. `known` has the values that the server has told, by field. */
+/** What can be typed at the cursor. `known` has the values from the server, by field. */
 export function complete(text: string, cursor: number, known: Record<string, string[]>): Completion[] {
   let from = cursor;
   while (from > 0 && !/\s/.test(text[from - 1]!)) from--;

@@ -61,7 +61,7 @@ export function TaskView({ id }: { id: string }) {
     await conflict(answer, () => send("POST", `${path}:retry`, {}, { ifMatch: task.version }));
     done();
   });
-  const cancel = () => ask({ title: "Cancel this task", act: "Cancel the task", isDangerous: true, needsReason: true, body: <p>Its subtasks are cancelled too. A worker that runs it is told to stop.</p>, onYes: act("cancel", "Cancelled") });
+  const cancel = () => ask({ title: "Cancel this task", act: "Cancel the task", isDangerous: true, needsReason: true, body: <p>Its subtasks are cancelled too. A worker that runs it is asked to stop.</p>, onYes: act("cancel", "Cancelled") });
   const promote = () => attempt("It may start now", async () => {
     await conflict(answer, () => send("PATCH", path, { runAt: "now" }, { ifMatch: task?.version }));
     done();

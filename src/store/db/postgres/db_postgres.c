@@ -33,7 +33,7 @@ static const int answer_ms_max[] = {[FA_PG_WRITER] = 45000, [FA_PG_READER] = 750
     "set_config('idle_in_transaction_session_timeout', '10min', true)"
 
 #define CLOSING_MS_MAX 3000 /* the same when the engine is being closed (fa_db.is_closing) ... */
-#define LOOK_MS 250         /* ... which is looked at this often */
+#define POLL_MS 250         /* ... which is read this often */
 
 /* A message that was sent, and whose result is to be read. */
 struct sent {
@@ -164,7 +164,7 @@ static PGresult *next_result(struct pg *pg, bool *is_lost)
             *is_lost = true;
             return NULL;
         }
-        n = poll(&wait, 1, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS);
+        n = poll(&wait, 1, left_ms < POLL_MS ? (int)left_ms : POLL_MS);
         if (n < 0 && errno != EINTR) {
             *is_lost = true;
             return NULL;
