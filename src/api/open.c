@@ -236,7 +236,7 @@ static enum faina_code open_any(struct fa_service **out, const char *url,
     return open_or_reach(out, url, options, is_brief, must_exist, err);
 }
 
-/* Who runs this process, for the audit. */
+/* The user of this process, for the audit. */
 static void find_user(char out[FA_USER_SIZE])
 {
     struct passwd entry, *found = NULL;

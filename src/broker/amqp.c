@@ -249,7 +249,7 @@ static amqp_socket_t *make_socket(struct fa_amqp *amqp, const struct place *plac
     return NULL;
 }
 
-/* connection.blocked is sent only to clients that say they understand it. */
+/* connection.blocked is sent only to clients that announce the capability. */
 static amqp_rpc_reply_t login(struct fa_amqp *amqp, const struct place *place, const char *name)
 {
     amqp_table_entry_t capability = {

@@ -16,7 +16,7 @@ struct fa_cli_export {
     struct fa_otlp *otlp;
 };
 
-/* Otherwise than FA_EXIT_OK: a variable can't be read, as printed. */
+/* A code other than FA_EXIT_OK: a variable can't be read. The error was printed. */
 FA_MUST_CHECK int fa_cli_export_read(struct fa_cli *cli, const struct fa_reporter *log,
                                      struct fa_cli_export *out);
 /* Which traces are exported; NULL: none are. */

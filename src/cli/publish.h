@@ -8,7 +8,8 @@
 #include "broker/publisher.h"
 #include "cli/cli.h"
 
-/* The broker's URL; NULL: none is set. Otherwise than FA_EXIT_OK: it is no URL, as printed. */
+/* The broker's URL; NULL: none is set. A code other than FA_EXIT_OK: it is no URL. The error was
+ * printed. */
 FA_MUST_CHECK int fa_cli_broker_url(struct fa_cli *cli, const char **out);
 /* Starts it. *out stays NULL without a URL, and where the engine is in another process. */
 FA_MUST_CHECK enum faina_code fa_cli_publisher_start(struct fa_cli *cli, const char *url,

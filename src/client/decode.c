@@ -38,7 +38,8 @@ static enum faina_code refuse(struct fa_call *call, const char *shown, const cha
                call->is_read ? "" : "; whether the request was carried out is unknown");
 }
 
-/* A server that goes down says store_closed, which here would mean ours. */
+/* A server that is stopping answers store_closed. To the caller that code would mean that its own
+ * engine is closed. */
 static void adopt(struct fa_call *call, const struct faina_error *problem)
 {
     call->error = *problem;
@@ -406,7 +407,7 @@ static enum faina_code read_beat(struct fa_op *op, struct fa_json json, struct f
  */
 
 static const struct {
-    /* One of the two. */
+    /* Either `read`, or `shape` with the size of its struct. */
     enum faina_code (*read)(struct fa_op *op, struct fa_json json, struct faina_error *err);
     const struct fa_shape *shape;
     size_t size;
@@ -500,7 +501,7 @@ static void refuse_op(struct fa_op *op, enum faina_code code, const struct faina
     op->error = *error;
 }
 
-/* What is for one operation. */
+/* Takes the answer of one operation. */
 static void take(struct fa_op *op, struct fa_json json, struct fa_call *call, const char *shown)
 {
     struct faina_error err;
@@ -558,7 +559,7 @@ void fa_decode_add_page(struct fa_op *op, const struct fa_op *page)
         op->error = page->error;
         return;
     }
-    if (more->count == 0) /* a server that goes on for ever must not keep us */
+    if (more->count == 0) /* a faulty server: its pages never end */
         return;
     items = fa_arena_take(op->arena, (list->count + more->count) * size);
     if (list->count > 0)

@@ -39,7 +39,7 @@ struct fa_kv_read {
     int64_t at_us; /* when it was written, by the store's clock; 0: unknown */
 };
 
-/* A write, of which the store takes effect or refuses; then its result. */
+/* A write, and then its result: it has taken effect, or the store has refused it. */
 struct fa_kv_write {
     const char *key;
     struct fa_bytes value;

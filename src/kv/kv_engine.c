@@ -431,7 +431,7 @@ static void *run_keeper(void *arg)
         engine->keeper_next_us = INT64_MAX;
         pthread_mutex_unlock(&engine->keeper_mutex);
         step_us = fa_steady_step_due(&engine->clock);
-        if (step_us > 0) /* back in time it only goes slower */
+        if (step_us > 0) /* the clock is never set back: it runs slower instead */
             fa_steady_step(&engine->clock, step_us);
         fa_kv_keep(engine, &next_us);
         if (fa_clock_mono_us() >= scrub_us) {

@@ -91,7 +91,7 @@ FA_MUST_CHECK enum faina_code fa_kv_engine_await(struct fa_kv_engine *engine,
 /* Wakes those that wait for what has changed. */
 void fa_kv_engine_notify(struct fa_kv_engine *engine,
                          const struct fa_kv_notification *notification);
-/* The keeper is to look at this time. */
+/* Wakes the keeper at this time, or earlier. */
 void fa_kv_engine_set_next(struct fa_kv_engine *engine, int64_t at_us);
 void fa_kv_engine_suspect(struct fa_kv_engine *engine, const char *key, const char *id);
 int64_t fa_kv_engine_backoff_us(struct fa_kv_engine *engine, const struct faina_task *task);

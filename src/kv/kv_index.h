@@ -26,7 +26,7 @@
 
 struct fa_kv_index;
 
-/* What changes of the index mean for those that wait. Its lists are in the arena. */
+/* The waits that a change of the index may end. Its lists are in the arena. */
 struct fa_kv_notification {
     struct fa_arena *arena;
     uint64_t ready_types; /* tasks of these types have become claimable */

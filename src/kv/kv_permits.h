@@ -1,5 +1,5 @@
 /*
- * kv_permits.h - the limits of resources: who holds them is in the resource's own key.
+ * kv_permits.h - the limits of resources. The holders of a resource are stored in its own key.
  *
  *     faina.resource.{x} = {"name", "maxConcurrency", "isSet", "holders": [{"id", "permit",
  *                           "revision", "at"}]}

@@ -204,7 +204,7 @@ static void answer_existing(struct fa_kv_engine *engine, struct fa_kv_submit *su
     end(submit, FAINA_OK);
 }
 
-/* S2, S3. What the entry says after a conflict. */
+/* S2, S3. Reads the entries of submits whose write met a conflict. */
 static void read_entries(struct fa_kv_engine *engine, struct fa_kv_submit **submits, size_t count)
 {
     struct fa_kv_read *reads = fa_alloc_zero(count + 1, sizeof(*reads));

@@ -81,7 +81,7 @@ struct fa_field {
     enum faina_code (*read)(const struct fa_field *field, struct fa_json value,
                             struct fa_arena *arena, void *out, struct faina_error *err);
     const char *excludes; /* the member that can't be given together with this one */
-    const char *schema;   /* JSON Schema, where the type doesn't tell */
+    const char *schema;   /* JSON Schema, where `type` isn't enough */
     const char *doc;      /* what it means; a sentence without its full stop */
 };
 

@@ -1,5 +1,5 @@
 /*
- * task_filter.h - the conditions of a filter of tasks that need a look into a text of the task.
+ * task_filter.h - the conditions of a filter of tasks that are checked in a text of the task.
  *
  * Engines use them on what they have read. The rest of a filter compares columns.
  *

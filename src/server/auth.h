@@ -19,7 +19,7 @@
 
 struct fa_auth;
 
-/* What a request says of its caller. */
+/* What identifies the caller of a request. */
 struct fa_credentials {
     const char *authorization; /* the header; NULL: none */
     const char *token_id;      /* of its session, "" when that has ended; NULL: there is none. Used

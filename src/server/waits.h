@@ -1,9 +1,9 @@
 /*
  * waits.h - waiting claims, and waits for the end of a task.
  *
- * Claims are in a ring, in the order of their arrival, and keep their position until they are
+ * Claims are in a list, in the order of their arrival, and keep their position until they are
  * answered. After a notification of work some of them are run at a time: first the oldest, and then
- * a few more in a pass over all, so that every claim is run even if the oldest ones want other
+ * a few more in a pass over all, so that every claim is run even if the oldest ones are for other
  * types. Claims for other types than those of the notification are skipped. A notification during a
  * pass begins another pass at its end. When a claim for any type gets nothing, the pass is over:
  * there is no work for the others either (P4 in post.h).

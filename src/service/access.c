@@ -193,7 +193,7 @@ static const char *or_default(const char *ns)
     return ns ? ns : "default";
 }
 
-/* The namespace that a question names; "*": all. NAMED alone has one. */
+/* The namespace that a request names; "*": all. Only rows with NAMED have one. */
 static const char *place_of(const struct fa_op *op)
 {
     switch ((int)op->kind) {

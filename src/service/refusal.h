@@ -1,5 +1,5 @@
 /*
- * refusal.h - who may change a task that a worker holds or has held, and the errors for others.
+ * refusal.h - which callers may change a task that a worker holds, and the refusals of all others.
  *
  * Engines decide by the table of model/states.h and by these functions, so that a refusal has the
  * same code and sentence on each of them.

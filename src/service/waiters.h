@@ -46,7 +46,7 @@ void fa_waiters_notify_ready(struct fa_waiters *waiters, uint64_t types);
 struct fa_commit_stats;
 /* Whether a listener counts stats; and a call of those that do. */
 bool fa_waiters_has_counters(struct fa_waiters *waiters);
-/* Whether one of them wants the facts for spans. */
+/* Whether a listener takes records for spans. */
 bool fa_waiters_wants_spans(struct fa_waiters *waiters);
 void fa_waiters_publish_stats(struct fa_waiters *waiters, const struct fa_commit_stats *stats);
 

@@ -722,7 +722,7 @@ static void nats_tidy(struct fa_kv *base)
  * Information
  */
 
-/* The greeting of a server names its version, and the client library doesn't tell it. */
+/* The version of a server is in its INFO line, which the client library doesn't pass on. */
 static const char *read_version(struct kv_nats *kv, struct fa_arena *arena)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};

@@ -72,8 +72,8 @@ struct fa_nats_item {
 bool fa_nats_feed_next(struct fa_nats_feed *feed, int64_t timeout_ms, struct fa_nats_item *out,
                        bool *is_broken);
 /* Since the last item there was a heartbeat: nothing more is waiting to be delivered. The numbers
- * of pending messages alone don't tell it, because a message that is replaced before it is
- * delivered may still be counted. */
+ * of pending messages are not enough, because a message that is replaced before it is delivered
+ * may still be counted. */
 bool fa_nats_feed_is_idle(const struct fa_nats_feed *feed);
 /* Makes a call of fa_nats_feed_next return; any thread. */
 void fa_nats_feed_wake(struct fa_nats_feed *feed);

@@ -24,7 +24,7 @@ struct fa_beanstalk_tube {
     unsigned long long deletes, pauses;
 };
 
-/* A reserved job (B2): in the table by id, in the ring of its connection, in the heap by its
+/* A reserved job (B2): in the table by id, in the list of its connection, in the heap by its
  * deadline. */
 struct fa_beanstalk_job {
     struct fa_beanstalk_job *next_in_bucket;

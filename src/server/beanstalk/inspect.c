@@ -525,7 +525,7 @@ static void restart_waits(struct fa_beanstalk *listener, const struct fa_beansta
         struct fa_beanstalk_call *call = at->call;
 
         if (at->state == FA_BEANSTALK_WAITS) {
-            at->wake_us = 0; /* looked at in the next sweep */
+            at->wake_us = 0; /* checked in the next sweep */
         } else if (call && call->is_claim_wait && !call->is_ended && watches(at, tube)) {
             call->is_ended = true;
             fa_post_cancel_claim(listener->server->post, &call->posted);

@@ -46,7 +46,7 @@ struct fa_head_refusal {
 };
 
 /*
- * Looks for the end of the head in what was received. *scanned is where the last call stopped, 0 at
+ * Searches what was received for the end of the head. *scanned is where the last call stopped, 0 at
  * first. Returns the size of the head with its last line end; 0: it is incomplete so far. When the
  * bytes break a rule, out->status isn't 0.
  */

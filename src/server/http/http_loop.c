@@ -77,7 +77,7 @@ static void push(_Atomic(struct fa_request *) *list, struct fa_request *req)
 void fa_http_loop_resume(struct fa_http_loop *loop, struct fa_request *req)
 {
     atomic_fetch_add(&loop->callers, 1);
-    /* L6. An event of the socket may have sent what it was woken for, and it sleeps again. */
+    /* L6. The stream may have sent the data already, after an event of its socket. */
     if (!atomic_exchange(&req->is_woken, true)) {
         push(&loop->woken, req);
         ring(loop);
@@ -248,7 +248,7 @@ static void update_listening(struct fa_http_loop *loop)
         loop->is_listening = is_wanted;
 }
 
-/* Of two times to sleep, of which -1 is for ever. */
+/* The shorter of two time-outs of epoll_wait; -1 is none. */
 static int shorter(int a, int b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
@@ -279,7 +279,8 @@ static void handle(struct fa_http_loop *loop, const struct epoll_event *event)
         assert(errno == EAGAIN);
 }
 
-/* L2: what is called for is seen here, or the caller sees that the thread sleeps. */
+/* L2: either a call is seen here before epoll_wait, or its caller sees is_asleep and wakes the
+ * thread. */
 static void turn(struct fa_http_loop *loop, struct epoll_event *events)
 {
     int ms = sleep_ms(loop), count;

@@ -7,7 +7,7 @@
  *
  *   L1  Connections and their requests are handled by this thread alone, except for steps that take
  *       long (request.h, Q4).
- *   L2  What is done is seen before the thread sleeps, or wakes it.
+ *   L2  A finished operation is seen before the thread sleeps, or it wakes the thread.
  *   L3  At most FA_LOOP_RESUMES streams are served in a turn, in the order in which they were
  *   woken.
  *   L4  Once a second, connections that are past their time limit are closed, and those that take

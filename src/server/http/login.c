@@ -1,9 +1,9 @@
 /*
- * login.c - who sends a request: its token, or the session that its cookie names.
+ * login.c - the caller of a request, by its token or by the session that its cookie names.
  *
  * A browser adds the cookie to every request to the server, whichever page makes it. Therefore a
- * request with the cookie is refused when a page of another site has sent it. A browser says so in
- * Sec-Fetch-Site, an older one in Origin. A public page may be opened from elsewhere.
+ * request with the cookie is refused when a page of another site has sent it. Browsers send
+ * Sec-Fetch-Site for this, and older ones Origin. A public page may be opened from elsewhere.
  */
 #include "server/http/request.h"
 

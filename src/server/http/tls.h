@@ -27,7 +27,7 @@ struct fa_tls_session *fa_tls_session_create(struct fa_tls *tls, int fd);
 void fa_tls_session_destroy(struct fa_tls_session *session); /* NULL is fine; not the socket */
 /* Whether it has the certificate that new sessions get. */
 bool fa_tls_session_is_current(struct fa_tls *tls, struct fa_tls_session *session);
-/* Tells the other side that nothing more is sent. */
+/* Sends close_notify: nothing more follows. */
 void fa_tls_session_end(struct fa_tls_session *session);
 
 /* As recv and send on a socket that doesn't block: -1 with EAGAIN when it has to wait. A read may

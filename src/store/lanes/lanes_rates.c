@@ -28,7 +28,7 @@ struct fa_own_limits fa_limits_of(const struct fa_value *max, const struct fa_va
 {
     struct fa_own_limits limits = {.max = max->kind == FA_INT && max->i >= 0 ? max->i : -1};
 
-    /* A rate that can't be one that this program wrote is none, as a limit is. */
+    /* A damaged rate counts as no rate, and a damaged limit as no limit. */
     if (is_within(&rate[0], 1, FA_RATE_COUNT_MAX) && is_within(&rate[1], 1, FA_RATE_PER_MS_MAX) &&
         is_within(&rate[2], 1, FA_RATE_BURST_MAX))
         limits.rate = (struct faina_rate){rate[0].i, rate[1].i, rate[2].i};

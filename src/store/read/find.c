@@ -3,7 +3,7 @@
  *
  * The ids that begin with a text are a range of the primary key. An end is compared with the newest
  * FA_FIND_NEWEST ids. Tasks that are deleted, or in namespaces without access, are skipped: so a
- * search reads up to READ_MAX tasks, and says when it has not read all that may match.
+ * search reads up to READ_MAX tasks, and reports when it has not read all that may match.
  */
 #include "store/read/lookup.h"
 

@@ -1,7 +1,7 @@
 /*
  * chore_unhandled.c - ends tasks that no live worker could handle for as long as their type allows.
  *
- * Only types with that policy are looked at. Of each, the lanes with ready tasks are compared with
+ * Only types with that policy are checked. Of each, the lanes with ready tasks are compared with
  * the live workers: those with a heartbeat, those that claim, and those that hold a task of the
  * lane. The table `unhandled` has the lanes for which there is none, and since when. So a restart,
  * or another leader, goes on counting.

@@ -286,7 +286,7 @@ static void replace_text(const char **member, const char *text)
     *member = memcpy(fa_alloc(size), text, size);
 }
 
-/* Metadata is a patch, so what is not sent yet goes with it. */
+/* Metadata is a patch: it is merged into the patch that is not sent yet. */
 static void add_patch(const char **member, const char *patch)
 {
     struct fa_arena scratch = {0};
