@@ -138,18 +138,6 @@ static void put_address(const struct place *place, char *out, size_t size)
     snprintf(out, size, "%s:%d", place->info.host, place->info.port);
 }
 
-void fa_amqp_address(const char *url, char *out, size_t size)
-{
-    struct place place;
-    struct faina_error err;
-
-    out[0] = '\0';
-    if (parse(url, &place, &err) != FAINA_OK)
-        return;
-    put_address(&place, out, size);
-    free_place(&place);
-}
-
 /* Failures ---------------------------------------------------------------------------------- */
 
 enum faina_code fa_amqp_fail(struct fa_amqp *amqp, const char *what, int status,
@@ -202,21 +190,12 @@ static bool has_reply(amqp_rpc_reply_t reply)
 
 void fa_amqp_init(struct fa_amqp *amqp)
 {
-    *amqp = (struct fa_amqp){.fd = -1};
-    pthread_mutex_init(&amqp->mutex, NULL);
+    *amqp = (struct fa_amqp){.state = NULL};
 }
 
 void fa_amqp_finish(struct fa_amqp *amqp)
 {
     fa_amqp_close(amqp);
-    pthread_mutex_destroy(&amqp->mutex);
-}
-
-static void set_fd(struct fa_amqp *amqp, int fd)
-{
-    pthread_mutex_lock(&amqp->mutex);
-    amqp->fd = fd;
-    pthread_mutex_unlock(&amqp->mutex);
 }
 
 static amqp_socket_t *make_socket(struct fa_amqp *amqp, const struct place *place,
@@ -287,7 +266,6 @@ static enum faina_code connect_to(struct fa_amqp *amqp, const struct place *plac
     status = amqp_socket_open_noblock(socket, place->info.host, place->info.port, &timeout);
     if (status != AMQP_STATUS_OK)
         return fa_amqp_fail(amqp, "can't connect", status, err);
-    set_fd(amqp, amqp_get_sockfd(amqp->state));
     reply = login(amqp, place, name);
     if (!has_reply(reply))
         return fa_amqp_refuse(amqp, "can't log in", reply, err);
@@ -317,18 +295,9 @@ void fa_amqp_close(struct fa_amqp *amqp)
 {
     if (amqp->state == NULL)
         return;
-    set_fd(amqp, -1);
     amqp_destroy_connection(amqp->state); /* without a goodbye, which could block */
     amqp->state = NULL;
     amqp->is_blocked = false;
-}
-
-void fa_amqp_interrupt(struct fa_amqp *amqp)
-{
-    pthread_mutex_lock(&amqp->mutex);
-    if (amqp->fd >= 0)
-        shutdown(amqp->fd, SHUT_RDWR);
-    pthread_mutex_unlock(&amqp->mutex);
 }
 
 /* Using ------------------------------------------------------------------------------------- */

@@ -5,10 +5,10 @@
  * RabbitMQ's URIs: cacertfile, certfile and keyfile (files in PEM), heartbeat (seconds).
  *
  *   Z1  A call that waits ends with the heartbeats: a server that is silent for two of them is
- *       gone. fa_amqp_interrupt ends it at once.
+ *       gone.
  *   Z2  After a failure the connection is closed and opened again; nothing is repeated silently.
  *
- * Threads: one uses a connection; fa_amqp_interrupt any, between init and finish.
+ * Threads: one at a time uses a connection.
  */
 #ifndef FA_BROKER_AMQP_H
 #define FA_BROKER_AMQP_H
@@ -17,7 +17,6 @@
 #include "base/error.h"
 
 #include <amqp.h>
-#include <pthread.h>
 
 #define FA_AMQP_TASKS "faina.tasks"   /* exchanges: tasks that are ready ... */
 #define FA_AMQP_EVENTS "faina.events" /* ... and ends of tasks */
@@ -25,16 +24,12 @@
 
 struct fa_amqp {
     amqp_connection_state_t state; /* NULL: closed */
-    pthread_mutex_t mutex;         /* guards fd */
-    int fd;                        /* -1: closed */
     char address[300];             /* host:port, for people */
     bool is_blocked; /* the server has asked for a pause: its memory or disk is short */
 };
 
 /* INVALID_REQUEST: the text is no URL of a broker; the message has no password. */
 FA_MUST_CHECK enum faina_code fa_amqp_check_url(const char *url, struct faina_error *err);
-/* "host:port" of a URL that was checked. */
-void fa_amqp_address(const char *url, char *out, size_t size);
 
 void fa_amqp_init(struct fa_amqp *amqp);
 void fa_amqp_finish(struct fa_amqp *amqp); /* closes it */
@@ -44,8 +39,6 @@ void fa_amqp_finish(struct fa_amqp *amqp); /* closes it */
 FA_MUST_CHECK enum faina_code fa_amqp_open(struct fa_amqp *amqp, const char *url, const char *name,
                                            struct faina_error *err);
 void fa_amqp_close(struct fa_amqp *amqp); /* also after a failed open, and twice */
-/* Makes the calls of the other thread fail. */
-void fa_amqp_interrupt(struct fa_amqp *amqp);
 
 /* Declares both exchanges: durable topics. */
 FA_MUST_CHECK enum faina_code fa_amqp_declare(struct fa_amqp *amqp, struct faina_error *err);

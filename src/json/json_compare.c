@@ -37,13 +37,6 @@ struct fa_json_chars fa_json_chars_raw(struct fa_bytes raw)
     return (struct fa_json_chars){raw, fa_json_has_escapes(raw)};
 }
 
-struct fa_json_chars fa_json_chars_string(struct fa_json string)
-{
-    if (string.type != FA_JSON_STRING)
-        return (struct fa_json_chars){FA_LIT(""), false};
-    return fa_json_chars_raw((struct fa_bytes){string.raw.ptr + 1, string.raw.len - 2});
-}
-
 static struct cursor cursor_init(struct fa_json_chars text)
 {
     /* Not `text.bytes.ptr + 0` of an empty slice, which may be NULL. */

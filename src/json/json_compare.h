@@ -26,7 +26,6 @@ struct fa_json_chars {
 
 struct fa_json_chars fa_json_chars_plain(struct fa_bytes text);
 struct fa_json_chars fa_json_chars_raw(struct fa_bytes raw); /* a key of fa_json_next */
-struct fa_json_chars fa_json_chars_string(struct fa_json string);
 
 /* <0, 0, >0 (C1). */
 int fa_json_chars_compare(struct fa_json_chars a, struct fa_json_chars b);

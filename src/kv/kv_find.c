@@ -6,6 +6,7 @@
 #include "kv/kv_index.h"
 #include "model/id_part.h"
 #include "model/limits.h"
+#include "service/refusal.h"
 
 #include <stdlib.h>
 
@@ -18,14 +19,6 @@ struct search {
     size_t read;
 };
 
-static bool has_found(const struct fa_found *found, const char *id)
-{
-    for (size_t i = 0; i < found->count; i++)
-        if (strcmp(found->items[i].id, id) == 0)
-            return true;
-    return false;
-}
-
 /* A task that is deleted, damaged or out of the caller's reach is left out. */
 static enum faina_code add(struct search *search, const char *id)
 {
@@ -34,7 +27,7 @@ static enum faina_code add(struct search *search, const char *id)
     struct fa_found *found = search->found;
     struct fa_found_task *item;
 
-    if (has_found(found, id))
+    if (fa_found_has(found, id))
         return FAINA_OK;
     if (found->count == FA_FIND_MAX || search->read++ == READ_MAX) {
         found->has_more = true;

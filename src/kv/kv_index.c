@@ -61,7 +61,7 @@ struct fa_kv_index {
     struct lane *ready_lanes;
     struct fa_heap timers;
     struct entry *held;
-    size_t cache_size, count;
+    size_t cache_size;
 
     /* All entries by key; removed ones leave a hole. */
     struct place {
@@ -388,7 +388,6 @@ void fa_kv_index_put(struct fa_kv_index *index, const struct fa_kv_record *recor
             assert(!"an id that was checked");
         fa_map_put(&index->entries, entry->id, NULL, entry);
         add_place(index, entry);
-        index->count++;
     } else {
         had_worker = fa_status_is_held(entry->status);
         had_ended = fa_status_is_ended(entry->status);
@@ -407,7 +406,6 @@ static void forget(struct fa_kv_index *index, struct entry *entry)
 {
     detach(index, entry);
     fa_map_remove(&index->entries, entry->id, NULL, entry);
-    index->count--;
     free(entry);
 }
 
@@ -609,16 +607,6 @@ void fa_kv_index_release(struct fa_kv_index *index, const char *id)
     pthread_mutex_unlock(&index->mutex);
 }
 
-bool fa_kv_index_has_ready(struct fa_kv_index *index)
-{
-    bool has_ready;
-
-    pthread_mutex_lock(&index->mutex);
-    has_ready = index->ready_lanes != NULL;
-    pthread_mutex_unlock(&index->mutex);
-    return has_ready;
-}
-
 /* ------------------------------------------------------------------------------------------
  * Time
  */
@@ -801,16 +789,6 @@ size_t fa_kv_index_counts(struct fa_kv_index *index, const char *ns, const char 
     if (count > 1)
         qsort(*out, count, sizeof(**out), by_name);
     set_oldest(index, *out, count);
-    pthread_mutex_unlock(&index->mutex);
-    return count;
-}
-
-size_t fa_kv_index_count(struct fa_kv_index *index)
-{
-    size_t count;
-
-    pthread_mutex_lock(&index->mutex);
-    count = index->count;
     pthread_mutex_unlock(&index->mutex);
     return count;
 }

@@ -83,7 +83,6 @@ size_t fa_kv_index_take(struct fa_kv_index *index, const struct faina_claim *cla
                         struct fa_kv_candidate *out);
 /* It was not claimed: it is ready again. */
 void fa_kv_index_release(struct fa_kv_index *index, const char *id);
-bool fa_kv_index_has_ready(struct fa_kv_index *index);
 
 /* ------------------------------------------------------------------------------------------
  * Time
@@ -115,6 +114,5 @@ int64_t fa_kv_index_held_count(struct fa_kv_index *index, const char *worker);
 /* Counts by type, in the order of their names: all with tasks. */
 size_t fa_kv_index_counts(struct fa_kv_index *index, const char *ns, const char *type,
                           struct fa_arena *arena, struct faina_count **out);
-size_t fa_kv_index_count(struct fa_kv_index *index);
 
 #endif

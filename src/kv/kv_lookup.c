@@ -12,6 +12,7 @@
 #include "model/limits.h"
 #include "model/task_filter.h"
 #include "service/access.h"
+#include "service/refusal.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -106,12 +107,7 @@ static enum faina_code get_by_key_alone(struct fa_kv_engine *engine, struct fa_o
         op->error = list.error;
         return code;
     }
-    if (list.tasks->count == 0)
-        return fa_error_set(&op->error, FAINA_TASK_NOT_FOUND,
-                            "namespace %.100s has no task with the key %.200s", ns, op->name.key);
-    op->task = &list.tasks->items[0];
-    memcpy(op->task_id, op->task->id, sizeof(op->task_id));
-    return FAINA_OK;
+    return fa_op_take_listed(op, &list, ns);
 }
 
 static enum faina_code get_by_key(struct fa_kv_engine *engine, struct fa_op *op)

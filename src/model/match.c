@@ -131,15 +131,7 @@ const struct fa_match_operand *fa_match_find(const struct fa_match_data *data,
 }
 
 bool fa_match_data_find(const struct fa_match_data *data, const struct fa_path *path,
-                        struct fa_json *out)
-{
-    int64_t budget = INT64_MAX;
-
-    return fa_match_data_find_within(data, path, &budget, out);
-}
-
-bool fa_match_data_find_within(const struct fa_match_data *data, const struct fa_path *path,
-                               int64_t *budget, struct fa_json *out)
+                        int64_t *budget, struct fa_json *out)
 {
     struct run run = {data, *budget};
     struct fa_match_operand scratch;

@@ -73,15 +73,10 @@ struct fa_match_data {
 /* `json` has passed fa_json_check, and outlives `data`. */
 void fa_match_data_init(struct fa_match_data *data, struct fa_bytes json);
 
-/* The value at `path`, or false when it is missing. */
+/* The value at `path`, or false when it is missing. Its steps are subtracted from the budget. Also
+ * false when the budget is used up: then it is 0 or less. */
 FA_MUST_CHECK bool fa_match_data_find(const struct fa_match_data *data, const struct fa_path *path,
-                                      struct fa_json *out);
-
-/* The same within a budget of steps, from which its steps are subtracted. Also false when the
- * budget is used up: then it is 0 or less. */
-FA_MUST_CHECK bool fa_match_data_find_within(const struct fa_match_data *data,
-                                             const struct fa_path *path, int64_t *budget,
-                                             struct fa_json *out);
+                                      int64_t *budget, struct fa_json *out);
 
 /* The result, and the clause that decided (X2): source bytes `from` to `to`. */
 struct fa_match_verdict {

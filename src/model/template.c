@@ -433,13 +433,6 @@ bool fa_template_lookup_data(void *context, const struct fa_template_path *path,
     return fa_path_find(&path->path, *data, NULL, out);
 }
 
-bool fa_template_lookup_event(void *context, const struct fa_template_path *path,
-                              struct fa_json *out)
-{
-    assert(path->root == FA_TEMPLATE_DATA);
-    return fa_match_data_find(context, &path->path, out);
-}
-
 bool fa_template_lookup_members(void *context, const struct fa_template_path *path,
                                 struct fa_json *out)
 {

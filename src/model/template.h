@@ -72,9 +72,6 @@ typedef bool fa_template_lookup(void *context, const struct fa_template_path *pa
 /* The context is a `const struct fa_json *`: the data of an event. */
 bool fa_template_lookup_data(void *context, const struct fa_template_path *path,
                              struct fa_json *out);
-/* The same, and the context is a `const struct fa_match_data *`. */
-bool fa_template_lookup_event(void *context, const struct fa_template_path *path,
-                              struct fa_json *out);
 /* The context is a `const struct fa_template_members *`: the tasks of a join. */
 struct fa_template_members {
     struct fa_json key;

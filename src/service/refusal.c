@@ -9,6 +9,24 @@ enum faina_code fa_holding_check_version(const struct fa_holding *task, struct f
                         (long long)task->version, (long long)op->by.version);
 }
 
+enum faina_code fa_op_take_listed(struct fa_op *op, const struct fa_op *list, const char *ns)
+{
+    if (list->tasks->count == 0)
+        return fa_error_set(&op->error, FAINA_TASK_NOT_FOUND,
+                            "namespace %.100s has no task with the key %.200s", ns, op->name.key);
+    op->task = &list->tasks->items[0];
+    memcpy(op->task_id, op->task->id, sizeof(op->task_id));
+    return FAINA_OK;
+}
+
+bool fa_found_has(const struct fa_found *found, const char *id)
+{
+    for (size_t i = 0; i < found->count; i++)
+        if (strcmp(found->items[i].id, id) == 0)
+            return true;
+    return false;
+}
+
 bool fa_gives_fence(const struct fa_op *op)
 {
     return op->has_fence || op->by.fence != 0;

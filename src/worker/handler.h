@@ -132,7 +132,6 @@ void fa_job_unref(struct fa_job *job);
 void fa_job_send_stop(struct fa_job *job, struct fa_event_loop *loop,
                       void (*stop)(struct fa_job *job));
 enum fa_stop fa_job_stop(const struct fa_job *job);
-const char *fa_job_worker(const struct fa_job *job);
 size_t fa_job_output_max(const struct fa_job *job); /* in bytes */
 
 /* The outcome of an attempt that was stopped: by its time-out it fails; because the worker ends it

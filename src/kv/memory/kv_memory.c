@@ -100,13 +100,6 @@ void fa_kv_memory_set_hook(struct fa_kv_memory *memory, fa_kv_hook_fn *hook, voi
     pthread_mutex_unlock(&memory->mutex);
 }
 
-void fa_kv_memory_set_value_max(struct fa_kv_memory *memory, size_t size)
-{
-    pthread_mutex_lock(&memory->mutex);
-    memory->value_max = size;
-    pthread_mutex_unlock(&memory->mutex);
-}
-
 void fa_kv_memory_set_held(struct fa_kv_memory *memory, bool is_held)
 {
     pthread_mutex_lock(&memory->mutex);

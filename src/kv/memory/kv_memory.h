@@ -26,8 +26,6 @@ struct fa_kv_memory *fa_kv_memory_create(void);
 void fa_kv_memory_destroy(struct fa_kv_memory *memory);
 /* Only while nothing is written. NULL: none. */
 void fa_kv_memory_set_hook(struct fa_kv_memory *memory, fa_kv_hook_fn *hook, void *ctx);
-/* The largest value; 1 MiB at first. */
-void fa_kv_memory_set_value_max(struct fa_kv_memory *memory, size_t size);
 /* Watches deliver nothing while it is set. */
 void fa_kv_memory_set_held(struct fa_kv_memory *memory, bool is_held);
 /* Every watch begins again, as after a connection that was cut for long. */

@@ -10,6 +10,7 @@
 #include "model/id_part.h"
 #include "model/limits.h"
 #include "service/access.h"
+#include "service/refusal.h"
 
 #include <stdlib.h>
 
@@ -23,14 +24,6 @@ struct search {
     size_t read;
 };
 
-static bool has_found(const struct fa_found *found, const char *id)
-{
-    for (size_t i = 0; i < found->count; i++)
-        if (strcmp(found->items[i].id, id) == 0)
-            return true;
-    return false;
-}
-
 static void add_row(void *ctx, const struct fa_row *row)
 {
     struct search *search = ctx;
@@ -42,7 +35,7 @@ static void add_row(void *ctx, const struct fa_row *row)
 
     fa_id_format(row->id, task.id);
     if (row->deleted_us != 0 || row->damage != NULL ||
-        !fa_access_reaches(search->op->grant, task.ns) || has_found(found, task.id))
+        !fa_access_reaches(search->op->grant, task.ns) || fa_found_has(found, task.id))
         return;
     if (found->count < FA_FIND_MAX)
         found->items[found->count++] = task;

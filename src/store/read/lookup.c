@@ -6,6 +6,7 @@
 #include "model/states.h"
 #include "model/task_rules.h"
 #include "service/access.h"
+#include "service/refusal.h"
 #include "store/txn/audit_log.h"
 #include "store/txn/event_log.h"
 #include "store/txn/failures.h"
@@ -64,12 +65,7 @@ static enum faina_code get_by_key_alone(struct fa_source *source, struct fa_op *
         op->error = list.error;
         return code;
     }
-    if (list.tasks->count == 0)
-        return fa_error_set(&op->error, FAINA_TASK_NOT_FOUND,
-                            "namespace %.100s has no task with the key %.200s", ns, op->name.key);
-    op->task = &list.tasks->items[0];
-    memcpy(op->task_id, op->task->id, sizeof(op->task_id));
-    return FAINA_OK;
+    return fa_op_take_listed(op, &list, ns);
 }
 
 static enum faina_code get_by_key(struct fa_source *source, struct fa_op *op)

@@ -196,20 +196,6 @@ void fa_history_log_count(struct fa_history_log *log, const struct fa_unit *unit
     pthread_mutex_unlock(&log->mutex);
 }
 
-void fa_history_log_add(struct fa_history_log *log, const char *ns, const char *type,
-                        enum fa_history_count what, int64_t n, int64_t now_us)
-{
-    struct fa_history_entry *entry;
-
-    if (log == NULL)
-        return;
-    pthread_mutex_lock(&log->mutex);
-    entry = entry_of(minute_of(log, now_us), ns, type);
-    entry->counts.n[what] += n;
-    entry->changes += n;
-    pthread_mutex_unlock(&log->mutex);
-}
-
 const struct fa_history_minute *fa_history_log_take(struct fa_history_log *log, int64_t now_us)
 {
     struct minute *oldest = NULL;

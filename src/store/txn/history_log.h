@@ -61,9 +61,6 @@ struct fa_history_end {
 /* After a commit (L1). `log` may be NULL. */
 void fa_history_log_count(struct fa_history_log *log, const struct fa_unit *unit,
                           const struct fa_history_end *ends, size_t end_count);
-/* Submits of a type that another program has stored. */
-void fa_history_log_add(struct fa_history_log *log, const char *ns, const char *type,
-                        enum fa_history_count what, int64_t n, int64_t now_us);
 
 /* The oldest minute that is over at `now_us` (INT64_MAX: also the present one) and not stored yet;
  * NULL: none. It stays as it is until fa_history_log_stored. One thread may do this. */

@@ -83,7 +83,7 @@ static bool find_in_event(void *context, const struct fa_template_path *path, st
 {
     struct evaluator *e = context;
 
-    return fa_match_data_find_within(&e->data, &path->path, &e->out->steps_left, out);
+    return fa_match_data_find(&e->data, &path->path, &e->out->steps_left, out);
 }
 
 static struct fa_evaluated *add_item(struct evaluator *e,

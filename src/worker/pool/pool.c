@@ -386,11 +386,6 @@ enum fa_stop fa_job_stop(const struct fa_job *job)
     return (enum fa_stop)atomic_load(&job->stop);
 }
 
-const char *fa_job_worker(const struct fa_job *job)
-{
-    return job->pool->config.worker_id;
-}
-
 size_t fa_job_output_max(const struct fa_job *job)
 {
     return job->pool->service->input_size_max;
