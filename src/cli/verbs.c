@@ -39,8 +39,8 @@ const struct fa_flag fa_common_flags[] = {
     {"output", 'o', "FORMAT", "table (on a terminal), json (otherwise) or jsonl",
      "table json jsonl"},
     {"url", 0, "URL",
-     "the engine: sqlite:PATH, postgres://..., http(s)://... (a server) or memory: (default: from "
-     "the environment, else sqlite:faina.db)", .takes = FA_TAKES_URL},
+     "the engine: sqlite:PATH, postgres://..., nats://..., http(s)://... (a server) or memory: "
+     "(default: from the environment, else sqlite:faina.db)", .takes = FA_TAKES_URL},
     {"namespace", 0, "NS",
      "the namespace (default $FAINA_NAMESPACE, else the only one of the token, else default)"},
     {"reason", 0, "TEXT", "why something is changed, for the audit (faina audit ls)"},
