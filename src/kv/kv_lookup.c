@@ -345,7 +345,8 @@ static enum faina_code list_tasks(struct fa_kv_engine *engine, struct fa_op *op)
 
     if (query->sort != FAINA_SORT_CREATED || query->ascending)
         return fa_error_field(&op->error, FAINA_NOT_SUPPORTED, "sort",
-                              "this engine lists tasks by createdAt, newest first");
+                              "an engine on NATS lists tasks by createdAt, newest first, only; "
+                              "SQLite and PostgreSQL have other orders");
     code = read_cursor(query->cursor, &before, &op->error);
     if (code == FAINA_OK)
         code = fa_kv_engine_await(engine, &op->error);

@@ -77,6 +77,8 @@ static void test_refused__operations(struct fa_t *t)
 
     if (t->is_sql)
         return;
+    check_refused(t, fa_t_list(t, .sort = FAINA_SORT_UPDATED), "another order of a list");
+    check_refused(t, fa_t_list(t, .ascending = true), "the oldest first");
     for (size_t i = 0; i < FA_COUNT(ops); i++)
         check_refused(t, fa_t_run(t, &ops[i]), fa_op_name(ops[i].kind));
     id = fa_t_make(t, FAINA_RUNNING, "w");
