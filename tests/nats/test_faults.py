@@ -2,6 +2,7 @@
 """Whole lives of tasks on two nodes over one NATS server, which is killed, stopped, cut off after any
 number of bytes, loses its answers, its disk, or its space. What was acknowledged is there, and no task is
 held twice."""
+import datetime
 import http.client
 import importlib.machinery
 import importlib.util
@@ -193,6 +194,77 @@ def test_nodes_are_killed(place):
             for key, task in lives.keys.items():
                 equal(stage.servers[0].get(task)["idempotencyKey"], key)
         stage.check()
+
+
+class Holders:
+    """Clients that claim tasks of a resource, and who certainly holds it: those whose lease has not
+    ended and who have not sent the end of their task yet."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.until, self.most, self.claims = {}, 0, 0
+
+    def hold(self, tasks):
+        with self.lock:
+            now = time.time()
+            self.claims += len(tasks)
+            for task in tasks:
+                ends = datetime.datetime.fromisoformat(task["leaseExpiresAt"].replace("Z", "+00:00"))
+                self.until[task["id"], task["fence"]] = ends.timestamp()
+            self.most = max(self.most, sum(until > now for until in self.until.values()))
+
+    def work(self, server, is_over):
+        while not is_over():
+            try:
+                answer = server("POST", "/claims", {"workerId": "w", "types": ["heavy"], "limit": 3,
+                                                    "leaseSeconds": 1, "waitSeconds": 1})
+                tasks = answer.json()["tasks"] if answer.status == 200 else []
+                self.hold(tasks)
+                for task in tasks:
+                    time.sleep(random.uniform(0, 0.01))
+                    with self.lock:
+                        self.until.pop((task["id"], task["fence"]))
+                    server("POST", f"/tasks/{task['id']}:complete",
+                           {"workerId": "w", "fence": task["fence"]})
+            except FAULTS:
+                time.sleep(0.01)
+
+
+def test_limits_hold_when_nodes_are_killed(place):
+    """A limit is exceeded at no moment, and places of killed nodes become free again."""
+    with Stage(place) as stage:
+        stage.lives.end()
+        first = stage.servers[0]
+        first("PUT", "/resources/gpu", {"maxConcurrency": 2}, 200)
+        body = {"type": "heavy", "resources": ["gpu"], "maxAttempts": 0,
+                "retry": {"base": "1ms", "max": "1ms"}}
+        for _ in range(2):
+            first("POST", "/tasks:batch", {"tasks": [body] * 100}, 200)
+        holders, ended = Holders(), threading.Event()
+        threads = [threading.Thread(target=holders.work, args=(server, ended.is_set), daemon=True)
+                   for server in stage.servers for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for number in range(max(ROUNDS // 5, 1)):
+            server = place.serve("--workers", "0",
+                                 url=f"nats://127.0.0.1:{stage.proxy.port}")
+            more = threading.Thread(target=holders.work, daemon=True,
+                                    args=(server, lambda s=server: s.process.poll() is not None))
+            more.start()
+            time.sleep(random.uniform(0.05, 0.3))
+            if number % 3 == 0:
+                stage.nats.kill()
+                stage.nats.start()
+            server.kill()
+            more.join()
+        wait_until(lambda: first("GET", "/stats", status=200).json()["byStatus"]["completed"] >= 200
+                   and first("GET", "/resources/gpu", status=200).json()["inUse"] == 0,
+                   "all are completed, and no place is in use")
+        ended.set()
+        for thread in threads:
+            thread.join()
+        is_true(holders.claims >= 200, holders.claims)
+        equal(holders.most, 2)
 
 
 def test_the_disk_is_lost(place):
