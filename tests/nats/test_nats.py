@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Real NATS servers: the tour of docs/nats.md, a server that is killed, paused and restarted, and three
 servers with replicas that are killed in turn. Everything that was acknowledged must be there."""
+import base64
 import importlib.machinery
 import importlib.util
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -63,6 +66,54 @@ def tour():
         check("what isn't there is refused", cli(server.url, "cron", "ls").returncode == 1)
         check("a bucket isn't made to be read",
               cli(server.url + "?bucket=other", "ls").returncode == 6)
+    finally:
+        server.stop()
+
+
+def kv_get(server, key):
+    """The value of a key of the bucket, by the request that `nats kv get` makes; None: there is none."""
+    with socket.create_connection(("127.0.0.1", server.port)) as link, link.makefile("rb") as answers:
+        body = json.dumps({"last_by_subj": f"$KV.faina.{key}"})
+        link.sendall(b'CONNECT {"verbose":false}\r\nSUB answer 1\r\n'
+                     b"PUB $JS.API.STREAM.MSG.GET.KV_faina answer "
+                     + f"{len(body)}\r\n{body}\r\n".encode())
+        while not (line := answers.readline()).startswith(b"MSG"):
+            if not line:
+                return None
+        message = json.loads(answers.read(int(line.split()[-1]))).get("message")
+    return message and base64.b64decode(message.get("data", "")).decode()
+
+
+def tour_in_c():
+    """The program of the page: the usage patterns of document 002, and its keys on the server."""
+    with open(f"{ROOT}/docs/nats.md", encoding="utf-8") as file:
+        source = re.search(r"```c\n(.*?)```", file.read(), re.S)[1]
+    build = os.path.abspath(os.environ.get("FA_BUILD", f"{ROOT}/build"))
+    server = NATS.Server().start()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            made = subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-x", "c", "-",
+                                   f"-I{ROOT}/include/faina", "-o", f"{folder}/tour", f"-L{build}",
+                                   "-lfaina", f"-Wl,-rpath,{build}"], input=source, text=True,
+                                  capture_output=True, check=False)
+            check("the program is built", made.returncode == 0, made.stderr)
+            done = subprocess.run([f"{folder}/tour"], capture_output=True, text=True, check=False,
+                                  timeout=120, env={**os.environ, "FAINA_URL": server.url})
+        check("the program runs", done.returncode == 0, done.stdout + done.stderr)
+        task = done.stdout.split("\n", maxsplit=1)[0]
+        check("the same task is returned, and it is completed",
+              done.stdout == f'{task}\n{task} again\ncompleted {{"charged":true}}\n', done.stdout)
+        record = json.loads(kv_get(server, f"tasks.task.{task}") or "{}")
+        shown = json.loads(cli(server.url, "get", task, "-o", "json").stdout)
+        check("the record has the fields of the task",
+              {name: record.get(name) for name in shown if name not in ("version", "fence")}
+              == {name: shown[name] for name in shown if name not in ("version", "fence")}, record)
+        check("its events are in the record", [event["event"] for event in record.get("events", [])]
+              == ["created", "claimed", "completed"], record)
+        check("the key has the id", kv_get(server, "tasks.idem.order-123-process") == task)
+        cli(server.url, "rm", task)
+        check("both keys are removed", not kv_get(server, f"tasks.task.{task}")
+              and not kv_get(server, "tasks.idem.order-123-process"))
     finally:
         server.stop()
 
@@ -164,6 +215,7 @@ def three_servers():
 def main():
     try:
         tour()
+        tour_in_c()
         one_server()
         three_servers()
     except NATS.Missing as why:
