@@ -247,6 +247,7 @@ struct faina_submit {
     /* Ready tasks of one type and priority take turns by their groups, however many each has; up to
      * 255 bytes. */
     const char *group;
+    bool detached; /* of a subtask only: its parent doesn't wait for it */
 };
 
 /* The caller of an operation on a task, and the state it expects. All zero: not a worker, in any
@@ -440,7 +441,8 @@ FAINA_API enum faina_code faina_fail(struct faina *engine, const char *id,
  * completed, and queued again when it ended badly. An unnamed subtask is identified by its type and
  * input; of several, the one at the same position in the list is preferred. INVALID_REQUEST: a
  * subtask with this name has another type or input. Subtasks get the parent's namespace. With
- * fail_fast the parent resumes as soon as one ends badly.
+ * fail_fast the parent resumes as soon as one ends badly. A detached subtask is not waited for, now
+ * and later, until a list has it without `detached`; when all are, the parent resumes at once.
  *
  * When the parent has resumed and blocks again, unnamed subtasks are new, unless the list repeats
  * the attempt's earlier ones, by type and input: all from the first on, or the last ones. Then one

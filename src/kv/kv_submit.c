@@ -115,6 +115,8 @@ void fa_kv_submit_begin(struct fa_kv_engine *engine, struct fa_op *op, struct fa
         op->code = refuse(op, "timeout", "time-outs of attempts");
     else if (submit->start_by_ms != 0 || submit->start_by_us != 0)
         op->code = refuse(op, "startBy", "tasks that expire");
+    else if (submit->detached)
+        op->code = refuse(op, "detached", "subtasks");
     else if (submit->group != NULL)
         op->code = refuse(op, "group", "groups with a fair share");
     if (op->code != FAINA_OK) {

@@ -97,6 +97,8 @@ const struct fa_field fa_submit_fields[] = {
     {MEMBER("group", TEXT, group), .max = FA_GROUP_SIZE_MAX,
      .doc = "Fair share: ready tasks of one type and priority take turns by their groups, however "
             "many tasks each has"},
+    {MEMBER("detached", BOOL, detached), .flags = FA_FIELD_DIRECT,
+     .doc = "Of a subtask only: its parent doesn't wait for it"},
     {.name = "nulls", .type = FA_FIELD_NULLS, .flags = FA_FIELD_DIRECT,
      .doc = "Names of payload members whose value is JSON null; a null itself means unset"},
     {MEMBER("teamId", TEXT, team_id), .flags = FA_FIELD_UUID | FA_FIELD_TEAM, .excludes = "team_id",

@@ -132,6 +132,7 @@ static enum faina_code refuse_fields(const struct faina_submit *task, struct fai
         {task->dedupe_input, "dedupe", "the schedule's name and time are its key"},
         {task->run_at_us != 0, "runAt", "the schedule decides when; a delay is possible"},
         {task->depends_on_count > 0, "dependsOn", "what it would wait for ends only once"},
+        {task->detached, "detached", "it has no parent"},
         {task->traceparent != NULL, "traceparent", "each of its tasks has a trace of its own"},
     };
 

@@ -29,6 +29,7 @@ static void test_refused__submits(struct fa_t *t)
                   "dependsOn");
     check_refused(t, fa_t_try_submit(t, .type = "y", .team_id = id), "teamId");
     check_refused(t, fa_t_try_submit(t, .type = "y", .group = "g"), "group");
+    check_refused(t, fa_t_try_submit(t, .type = "y", .detached = true), "detached");
     CHECK_OK(t, fa_t_list(t, .ns = "*"));
     CHECK_INT(t->op.tasks->count, 1);
 }

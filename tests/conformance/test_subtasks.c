@@ -819,6 +819,87 @@ static void test_block__survives_reopening(struct fa_t *t)
     fa_t_check_goes_on(t, id, FAINA_PHASE_ERROR);
 }
 
+/* ------------------------------------------------------------------------------------------
+ * Detached subtasks
+ */
+
+/* Blocks a new parent on the subtasks a, which it waits for, and b, which it doesn't. */
+static const char *block_detached(struct fa_t *t, bool fail_fast)
+{
+    const struct faina_submit children[] = {
+        {.type = "child", .name = "a", .max_attempts = 1},
+        {.type = "child", .name = "b", .max_attempts = 1, .detached = true},
+    };
+    const char *id = fa_t_submit(t, .type = "parent", .retry = {.base_ms = 1, .max_ms = 1});
+
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fail_fast ? fa_t_block_fast(t, id, BY("w"), children, 2)
+                          : fa_t_block(t, id, BY("w"), children, 2));
+    return id;
+}
+
+static void test_block__waits_for_some_of_its_subtasks(struct fa_t *t)
+{
+    const char *id = block_detached(t, false), *awaited = fa_t_child(t, id, 0);
+    const char *detached = fa_t_child(t, id, 1);
+
+    CHECK_NOW(t, id, FAINA_BLOCKED);
+    CHECK_OK(t, fa_t_get(t, detached));
+    CHECK_STR(t->task->parent_id, id);
+    fa_t_finish_task(t, awaited);
+    fa_t_check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_NOW(t, detached, FAINA_PENDING);
+    fa_t_finish_task(t, detached); /* changes nothing for the parent */
+    CHECK_NOW(t, id, FAINA_RUNNING);
+}
+
+static void test_block__a_detached_subtask_that_fails_is_not_counted(struct fa_t *t)
+{
+    const char *id = block_detached(t, true), *detached = fa_t_child(t, id, 1);
+
+    fail_task(t, detached);
+    CHECK_NOW(t, id, FAINA_BLOCKED);
+    CHECK_OK(t, fa_t_retry(t, detached, NOBODY)); /* it isn't counted then, either */
+    CHECK_NOW(t, id, FAINA_BLOCKED);
+    fa_t_finish_task(t, fa_t_child(t, id, 0));
+    fa_t_check_goes_on(t, id, FAINA_PHASE_RESUME);
+}
+
+static void test_block__a_later_list_does_not_wait_for_detached_ones(struct fa_t *t)
+{
+    const char *id = block_detached(t, false), *detached = fa_t_child(t, id, 1);
+    const struct faina_submit more = {.type = "child", .name = "c"};
+    const struct faina_submit again = {.type = "child", .name = "b", .max_attempts = 1};
+
+    fa_t_finish_task(t, fa_t_child(t, id, 0));
+    fa_t_check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_OK(t, fa_t_block(t, id, BY("v"), &more, 1));
+    fa_t_finish_task(t, fa_t_child(t, id, 2));
+    fa_t_check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_OK(t, fa_t_block(t, id, BY("v"), &again, 1)); /* now it is waited for */
+    CHECK_NOW(t, id, FAINA_BLOCKED);
+    fa_t_finish_task(t, detached);
+    fa_t_check_goes_on(t, id, FAINA_PHASE_RESUME);
+}
+
+static void test_block__a_list_of_detached_ones_resumes_at_once(struct fa_t *t)
+{
+    const struct faina_submit child = {.type = "child", .detached = true};
+    const char *id = fa_t_make(t, FAINA_RUNNING, "w");
+
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), &child, 1));
+    fa_t_check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_CODE(t, fa_t_block(t, id, BY("v"), &child, 1), FAINA_INVALID_REQUEST);
+    CHECK_OK(t, fa_t_cancel(t, id, NOBODY)); /* its subtasks too */
+    CHECK_NOW(t, fa_t_child(t, id, 0), FAINA_CANCELLED);
+}
+
+static void test_block__a_task_without_a_parent_is_not_detached(struct fa_t *t)
+{
+    CHECK_CODE(t, fa_t_try_submit(t, .type = "x", .detached = true), FAINA_INVALID_TASK);
+    CHECK_STR(t->op.error.field, "detached");
+}
+
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
@@ -856,6 +937,11 @@ int main(int argc, char **argv)
         FA_T_CASE_SQL(test_block__cancel_takes_the_whole_tree),
         FA_T_CASE_SQL(test_block__cancel_finds_children_behind_deleted_ones),
         FA_T_CASE_SQL(test_block__retry_of_a_cancelled_parent_starts_anew),
+        FA_T_CASE_SQL(test_block__waits_for_some_of_its_subtasks),
+        FA_T_CASE_SQL(test_block__a_detached_subtask_that_fails_is_not_counted),
+        FA_T_CASE_SQL(test_block__a_later_list_does_not_wait_for_detached_ones),
+        FA_T_CASE_SQL(test_block__a_list_of_detached_ones_resumes_at_once),
+        FA_T_CASE_SQL(test_block__a_task_without_a_parent_is_not_detached),
         FA_T_CASE_NEEDS(test_block__survives_reopening, FA_T_DURABLE | FA_T_SQL),
     };
 

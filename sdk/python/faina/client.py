@@ -22,7 +22,7 @@ SUBMIT = {
     "group": ("group", None), "resources": ("resources", list), "depends_on": ("dependsOn", list),
     "metadata": ("metadata", None), "spec": ("spec", None), "team_id": ("teamId", None),
     "namespace": ("namespace", None), "created_by": ("createdBy", None),
-    "traceparent": ("traceparent", None),
+    "traceparent": ("traceparent", None), "detached": ("detached", None),
 }
 # Times of a filter may be given as datetimes.
 TIMES = ("After", "Before")

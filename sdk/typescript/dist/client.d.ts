@@ -66,6 +66,8 @@ export interface SubmitOptions {
     timeout?: Duration;
     startBy?: Duration | Date;
     group?: string;
+    /** Of a subtask only: its parent doesn't wait for it. */
+    detached?: boolean;
     resources?: string[];
     dependsOn?: string[];
     metadata?: Record<string, any>;

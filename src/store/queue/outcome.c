@@ -403,6 +403,17 @@ static void mark_children(struct fa_unit *unit, struct fa_row **children, size_t
     }
 }
 
+/* Removes the detached ones from the list. */
+static size_t without_detached(struct fa_row **children, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (!(children[i]->flags & FA_FLAG_DETACHED))
+            children[kept++] = children[i];
+    return kept;
+}
+
 /* Marks live children as awaited, and ended ones as not awaited. */
 static enum faina_code await_children(struct fa_unit *unit, struct fa_row *parent, int64_t *live,
                                       struct faina_error *err)
@@ -418,6 +429,7 @@ static enum faina_code await_children(struct fa_unit *unit, struct fa_row *paren
     code = fa_children_of(unit, parent, FA_SQL_CHILD_LIVE, &children, &count, err);
     if (code != FAINA_OK)
         return code;
+    count = without_detached(children, count);
     mark_children(unit, children, count, FA_FLAG_AWAITED);
     *live = (int64_t)count;
     return FAINA_OK;
@@ -623,6 +635,19 @@ static enum faina_code plan_children(struct block_request *request)
     return code == FAINA_OK ? check_count(request) : code;
 }
 
+/* Whether one of the subtasks that it asks for exists and has not ended. */
+static bool asks_for_a_live_one(const struct block_request *request)
+{
+    for (size_t i = 0; i < request->op->block.count; i++) {
+        const struct fa_plan *plan = &request->plans[i];
+
+        if (plan->existing != NULL && !plan->submit->detached &&
+            !fa_status_is_ended(plan->existing->status))
+            return true;
+    }
+    return false;
+}
+
 /* A task that blocks again must request a new subtask, or have a live one: otherwise it would be
  * unblocked at once, and a handler that ignores its phase would loop forever. A new attempt may
  * request ended subtasks once: that is how it finds them. */
@@ -635,11 +660,12 @@ static enum faina_code check_progress(struct block_request *request)
     size_t count = 0;
     enum faina_code code;
 
-    if (request->made > 0 || is_first_time || !(request->parent->flags & FA_FLAG_NOT_COUNTED))
+    if (request->made > 0 || is_first_time || !(request->parent->flags & FA_FLAG_NOT_COUNTED) ||
+        asks_for_a_live_one(request))
         return FAINA_OK;
     code = fa_children_of(request->unit, request->parent, FA_SQL_CHILD_LIVE, &live_children, &count,
                           &op->error);
-    if (code == FAINA_OK && count == 0)
+    if (code == FAINA_OK && without_detached(live_children, count) == 0)
         code = fa_error_field(&op->error, FAINA_INVALID_REQUEST, "subtasks",
                               "all subtasks that it would wait for have ended: a task that goes on "
                               "after its subtasks must not ask for the same ones again");
@@ -668,12 +694,45 @@ static enum faina_code requeue(struct fa_unit *unit, struct fa_row *child, struc
     return fa_reopen(unit, child, FAINA_ACTOR_SYSTEM, false, err);
 }
 
+static void set_detached(struct fa_unit *unit, struct fa_row *child, bool is_detached)
+{
+    if (!!(child->flags & FA_FLAG_DETACHED) == is_detached)
+        return;
+    child->flags ^= FA_FLAG_DETACHED;
+    if (is_detached)
+        child->flags &= ~FA_FLAG_AWAITED;
+    fa_unit_touch(unit, child);
+}
+
+/* Creates the new subtasks, and takes the existing ones again. *awaited counts the new ones that
+ * are not detached. */
+static enum faina_code make_children(struct block_request *request, int64_t *awaited)
+{
+    struct fa_unit *unit = request->unit;
+    struct fa_op *op = request->op;
+    enum faina_code code = FAINA_OK;
+
+    *awaited = 0;
+    for (size_t i = 0; code == FAINA_OK && i < op->block.count; i++) {
+        const struct fa_plan *plan = &request->plans[i];
+
+        if (plan->existing != NULL) {
+            set_detached(unit, plan->existing, plan->submit->detached);
+            code = requeue(unit, plan->existing, &op->error);
+        } else if (!plan->is_duplicate) {
+            fa_plan_carry_out(unit, plan);
+            *awaited += !plan->submit->detached;
+        }
+    }
+    return code;
+}
+
 enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
     enum faina_code code = fa_find_task(unit, op, true, &row);
     struct block_request request = {.unit = unit, .op = op, .parent = row};
-    int64_t live;
+    int64_t live = 0;
 
     if (code != FAINA_OK)
         return code;
@@ -686,13 +745,7 @@ enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
         code = check_progress(&request);
     if (code != FAINA_OK)
         return code;
-    for (size_t i = 0; code == FAINA_OK && i < op->block.count; i++) {
-        if (request.plans[i].existing != NULL)
-            code = requeue(unit, request.plans[i].existing, &op->error);
-        else if (!request.plans[i].is_duplicate)
-            fa_plan_carry_out(unit, &request.plans[i]);
-    }
-    live = (int64_t)request.made; /* new children are created as awaited */
+    code = make_children(&request, &live);
     if (code == FAINA_OK && row->flags & FA_FLAG_HAS_CHILDREN)
         code = await_children(unit, row, &live, &op->error);
     if (code != FAINA_OK)

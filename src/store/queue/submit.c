@@ -267,6 +267,9 @@ enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *su
         code = check_child(submit, out->parent, err);
         if (code == FAINA_OK)
             code = fa_children_find(siblings, child, &out->existing, &out->is_duplicate, err);
+    } else if (submit->detached) {
+        code = fa_error_field(err, FAINA_INVALID_TASK, "detached",
+                              "only a subtask can be detached: this task has no parent");
     } else {
         code = find_existing(unit, out, err);
         if (code == FAINA_OK)
@@ -361,7 +364,8 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
         row->parent = plan->parent->id.key;
         row->depth = plan->parent->depth + 1;
         row->child = plan->child;
-        row->flags |= FA_FLAG_HAS_PARENT | FA_FLAG_AWAITED;
+        row->flags |= FA_FLAG_HAS_PARENT;
+        row->flags |= submit->detached ? FA_FLAG_DETACHED : FA_FLAG_AWAITED;
     }
     row->status = FAINA_PENDING;
     if (plan->need_count > 0)

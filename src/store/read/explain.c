@@ -91,7 +91,8 @@ static enum faina_code add_other(struct others *others, int64_t key)
         return FAINA_OK;
     if (code != FAINA_OK || row.deleted_us != 0)
         return code;
-    if (fa_status_is_ended(row.status))
+    if (fa_status_is_ended(row.status) ||
+        (row.flags & FA_FLAG_DETACHED && x->row->flags & FA_FLAG_WAITS_CHILDREN))
         return FAINA_OK;
     others->left++;
     if (!fa_access_reaches(x->op->grant, row.lane->ns)) {

@@ -52,7 +52,7 @@ void fa_keys_sort(int64_t *keys, size_t count)
 
 int64_t fa_row_lease_us(const struct fa_row *row)
 {
-    int64_t ms = (row->flags & ~FA_FLAG_OWN_ATTEMPTS) >> FA_LEASE_SHIFT;
+    int64_t ms = (row->flags & ~FA_FLAGS_ABOVE) >> FA_LEASE_SHIFT;
 
     return (ms > 0 ? ms : FA_LEASE_MS_DEFAULT) * 1000;
 }

@@ -56,11 +56,15 @@ enum fa_flag {
 /* The number of attempts is the task's own, although it is the default. Other numbers always are.
  * held_renew.sql has the same bit, and so has submit_plan in SQL. */
 #define FA_FLAG_OWN_ATTEMPTS (INT64_C(1) << 61)
+/* A child that no block of its parent waits for. The longest lease ends below it. audit_blocked.sql
+ * and held_renew.sql have the same bit. */
+#define FA_FLAG_DETACHED (INT64_C(1) << 60)
+#define FA_FLAGS_ABOVE (FA_FLAG_OWN_ATTEMPTS | FA_FLAG_DETACHED)
 
 /* Above the other flags, the length of the lease in milliseconds; 0: the default. held_renew.sql
  * has the same shift. */
 #define FA_LEASE_SHIFT 31
-#define FA_FLAGS_MASK ((((int64_t)1 << FA_LEASE_SHIFT) - 1) | FA_FLAG_OWN_ATTEMPTS)
+#define FA_FLAGS_MASK ((((int64_t)1 << FA_LEASE_SHIFT) - 1) | FA_FLAGS_ABOVE)
 
 /* The workflow that made a task, and the length of its chain of tasks. */
 struct fa_row_origin {

@@ -344,6 +344,8 @@ static enum faina_code recount(struct fa_unit *unit, int64_t key, bool by_child,
         return code;
     if (waiting->status != FAINA_BLOCKED || by_child != !!(waiting->flags & FA_FLAG_WAITS_CHILDREN))
         return FAINA_OK;
+    if (by_child && row->flags & FA_FLAG_DETACHED)
+        return FAINA_OK;
     counted = is_awaited(unit, row, by_child, is_end);
     if (is_end && !counted)
         return FAINA_OK;

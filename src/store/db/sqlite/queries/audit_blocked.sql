@@ -1,9 +1,9 @@
 -- Blocked tasks whose count of open dependencies is wrong; with flags & 2048 these are their
--- subtasks.
+-- subtasks, but not the detached ones (1 << 60).
 SELECT count(*) FROM parked p
 WHERE p.status = 3
   AND p.deps_left <> CASE WHEN p.flags & 2048
       THEN (SELECT count(*) FROM task c JOIN task_standing s ON s.id = c.id
-            WHERE c.parent = p.id AND s.status < 5)
+            WHERE c.parent = p.id AND s.status < 5 AND coalesce(s.flags, 0) & (1 << 60) = 0)
       ELSE (SELECT count(*) FROM task_dep d JOIN task_standing s ON s.id = d.needs
             WHERE d.task = p.id AND s.status < 5) END

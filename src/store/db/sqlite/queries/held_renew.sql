@@ -4,8 +4,8 @@
 -- Nothing but the lease changes. Primary key.
 UPDATE held
 SET lease_us = min(coalesce(deadline_us, 1 << 62), CASE WHEN ?6 > 0 THEN ?5 + ?6
-                    WHEN (flags & ((1 << 61) - 1)) >> 31 > 0
-                    THEN max(lease_us, ?5 + ((flags & ((1 << 61) - 1)) >> 31) * 1000)
+                    WHEN (flags & ((1 << 60) - 1)) >> 31 > 0
+                    THEN max(lease_us, ?5 + ((flags & ((1 << 60) - 1)) >> 31) * 1000)
                     ELSE max(lease_us, ?5 + ?7) END)
 WHERE id = ?1 AND tail = ?2 AND worker = ?3 AND (?4 = 0 OR fence = ?4)
 RETURNING id, lease_us
