@@ -95,6 +95,16 @@ def test_a_bad_worker_timeout_is_refused(place):
         is_true("FAINA_WORKER_TIMEOUT" in done.stderr, value, done.stderr)
 
 
+def test_failed_for_a_type_that_nobody_handles(place):
+    """'failed': terminal failure (no handler)"""
+    server = place.serve()
+    server("PUT", "/types/fax.send", {"unhandledAfter": "1s"}, 200)
+    task, other = server.submit("fax.send")["id"], server.submit("mail.send")["id"]
+    wait_until(lambda: server.get(task)["status"] == "failed", "the end of the task")
+    equal(server.get(task)["error"]["kind"], "no_handler")
+    equal(server.get(other)["status"], "pending") # that is never, unless it is set
+
+
 def test_tasks_of_a_worker(place):
     server = place.serve()
     task = server.held("w1")["id"]

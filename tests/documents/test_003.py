@@ -127,6 +127,28 @@ def test_003_task_error(place):
     equal(server.get(task)["status"], "running" if server.get(task)["startedAt"] else "claimed")
 
 
+def test_003_blocked_on_some_of_the_subtasks(place):
+    """Blocked(subtaskIds): a subtask that isn't among them is created, and not waited for."""
+    handlers = place.path("handlers")
+    os.mkdir(handlers, 0o755)
+    for name, text in (("parent", """if [ $FAINA_PHASE = start ]; then
+    echo '{"subtask":{"type":"leaf","input":1}}' >&3
+    echo '{"subtask":{"type":"nobody","name":"later","detached":true}}' >&3
+else cat; fi
+"""), ("leaf", "cat\n")):
+        with open(os.path.join(handlers, name), "w", encoding="utf-8") as out:
+            out.write("#!/bin/sh\n" + text)
+        os.chmod(os.path.join(handlers, name), 0o755)
+    server = place.serve("--workers", "1", env={"FAINA_HANDLERS": handlers})
+    parent = server.submit("parent", input={})["id"]
+    wait_until(lambda: server.get(parent)["status"] == "completed", "the parent")
+    equal([(task["type"], task["status"]) for task in server.get(parent)["output"]["subtasks"]],
+          [("leaf", "completed"), ("nobody", "pending")])
+    refused = server("POST", "/tasks", {"type": "t", "detached": True}, 400).json()
+    equal(refused["errors"][0]["field"], "detached")
+    server("PUT", "/crons/c", {"schedule": "@daily", "task": {"type": "t", "detached": True}}, 400)
+
+
 def test_003_dependency_tables(place):
     server = place.serve()
     parent = server.held()["id"]
