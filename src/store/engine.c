@@ -602,6 +602,7 @@ static void engine_close(struct fa_service *service)
     fa_bulk_runner_destroy(engine->bulk_runner);
     engine->store->ops->close(engine->store);
     fa_flow_shared_finish(&engine->shared_flows);
+    fa_key_waits_finish(&engine->key_waits);
     pthread_cond_destroy(&engine->timer_cond);
     pthread_mutex_destroy(&engine->timer_mutex);
     free(engine);
@@ -721,6 +722,7 @@ enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
     enum faina_code code;
 
     engine->base.ops = &engine_ops;
+    fa_key_waits_init(&engine->key_waits);
     engine->do_fns = do_fns;
     engine->store = store;
     engine->clock = store->ops->clock != NULL ? store->ops->clock(store) : NULL;

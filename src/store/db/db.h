@@ -201,6 +201,7 @@ struct fa_db {
     bool has_failed;   /* it failed as a whole, whatever the code */
     bool should_retry; /* it may succeed when it is run again from the start */
     bool is_full;      /* the disk is full */
+    bool awaits_key;   /* an open transaction of another client holds a key that it inserts */
 };
 
 static inline bool fa_db_has(const struct fa_db *db, enum fa_db_trait trait)

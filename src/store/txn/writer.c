@@ -42,7 +42,8 @@
 #define LATE_US 100000                        /* E6 */
 #define GRACE_US 1000000                      /* E6 */
 #define TOKEN_WAIT_US 1000 /* shared store: this node's clock may be ahead of the database's */
-#define FULL_US 10000000   /* a disk without a reserve counts as full this long after a failure */
+#define KEY_WAIT_US_MAX 10000000 /* E10: then a job that needs a key is refused */
+#define FULL_US 10000000 /* a disk without a reserve counts as full this long after a failure */
 
 static bool takes_part(const struct fa_op_job *job, const struct fa_op *op)
 {
@@ -388,7 +389,7 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
     enum faina_code code = FAINA_OK;
 
     writer->db->has_failed = writer->db->should_retry = writer->is_announced = false;
-    writer->db->is_full = false;
+    writer->db->is_full = writer->db->awaits_key = false;
     writer->in_chores = writer->ran_chores = writer->writes_aside = false;
     writer->taken = NULL;
     writer->op_count = 0;
@@ -665,12 +666,90 @@ static enum faina_code claim_past(struct fa_writer *writer, struct fa_op_job *jo
     return code;
 }
 
+/* E10. NULL: the store has one writer, and no clients beside the engine. */
+static struct fa_writer *last_writer(struct fa_engine *engine)
+{
+    return engine->writer_count > 1 ? &engine->writers[engine->writer_count - 1] : NULL;
+}
+
+/* The namespace of the operation's key; NULL: it has none. */
+static const char *keyed_namespace(const struct fa_op *op)
+{
+    if (op->kind != FA_OP_SUBMIT || op->submit->idempotency_key == NULL)
+        return NULL;
+    return op->submit->ns != NULL ? op->submit->ns : "default";
+}
+
+/* K2 of key_waits.h. */
+static bool may_wait(struct fa_engine *engine, const struct fa_op_job *job)
+{
+    int64_t now_us;
+
+    if (atomic_load_explicit(&engine->key_waits.until_us, memory_order_relaxed) == 0)
+        return false;
+    now_us = fa_clock_mono_us();
+    for (size_t i = 0; i < job->count && fa_key_waits_have_any(&engine->key_waits, now_us); i++) {
+        const char *ns = keyed_namespace(&job->ops[i]);
+
+        if (ns != NULL && fa_key_waits_have(&engine->key_waits, ns, now_us))
+            return true;
+    }
+    return false;
+}
+
+/* After the job's transaction has waited for a key in vain. */
+static void after_key_wait(struct fa_writer *writer, struct fa_op_job *job,
+                           const struct faina_error *err)
+{
+    struct fa_engine *engine = writer->engine;
+    int64_t now_us = fa_clock_mono_us();
+
+    for (size_t i = 0; i < job->count; i++) {
+        const char *ns = keyed_namespace(&job->ops[i]);
+
+        if (ns != NULL)
+            fa_key_waits_note(&engine->key_waits, ns, now_us);
+    }
+    if (job->key_wait_us == 0)
+        job->key_wait_us = now_us;
+    job->should_move = job->chore == NULL && last_writer(engine) != NULL &&
+                       now_us - job->key_wait_us < KEY_WAIT_US_MAX;
+    if (!job->should_move)
+        fail_all(job, FAINA_OVERLOADED, err);
+}
+
+/* Jobs that wait for keys don't delay the others of their transaction: they are moved, and refused
+ * when that has taken too long. */
+static bool skip_key_wait(struct fa_writer *writer, struct fa_op_job *job)
+{
+    struct fa_engine *engine = writer->engine;
+    struct faina_error err = {0};
+
+    if (job->key_wait_us != 0 && fa_clock_mono_us() - job->key_wait_us >= KEY_WAIT_US_MAX) {
+        fa_error_set(&err, FAINA_OVERLOADED,
+                     "transactions that are still open have submitted with keys of this namespace; "
+                     "try again when they have ended");
+        fail_all(job, FAINA_OVERLOADED, &err);
+        return true;
+    }
+    job->should_move = job->chore == NULL && last_writer(engine) != NULL &&
+                       writer != last_writer(engine) && may_wait(engine, job);
+    return job->should_move;
+}
+
 /* A job that has failed together with others. */
 static void run_alone(struct fa_writer *writer, struct fa_op_job *job)
 {
     struct faina_error err = {0};
-    enum faina_code code = transact_and_notify(writer, job, false, &err);
+    enum faina_code code;
 
+    if (skip_key_wait(writer, job))
+        return;
+    code = transact_and_notify(writer, job, false, &err);
+    if (code != FAINA_OK && writer->db->awaits_key) {
+        after_key_wait(writer, job, &err);
+        return;
+    }
     if (code == FAINA_INTERNAL && job->count > 1) { /* one of its operations failed */
         for (size_t i = 0; i < job->count; i++) {
             struct fa_op_job one = {.ops = &job->ops[i], .count = 1, .which = job->which};
@@ -684,6 +763,12 @@ static void run_alone(struct fa_writer *writer, struct fa_op_job *job)
         code = claim_past(writer, job, code, &err);
     if (code != FAINA_OK)
         fail_all(job, code, &err);
+}
+
+/* Whether a single item or operation may have made the transaction fail. */
+static bool concerns_one(const struct fa_writer *writer, enum faina_code code)
+{
+    return code == FAINA_INTERNAL || (code != FAINA_OK && writer->db->awaits_key);
 }
 
 /* One bad operation must not make the others fail: when a transaction failed for a reason other
@@ -701,11 +786,11 @@ static void run_jobs(void *ctx, struct fa_batch_job *jobs)
     code = transact_and_notify(writer, (struct fa_op_job *)jobs, true, &err);
     if (code == FAINA_OK || writer->in_chores)
         note_upkeep(writer, code, &err);
-    if (code == FAINA_INTERNAL && writer->in_chores) { /* E9 */
+    if (concerns_one(writer, code) && writer->in_chores) { /* E9 */
         fa_isolate_chores(writer);
         code = transact_and_notify(writer, (struct fa_op_job *)jobs, true, &err);
     }
-    if (code == FAINA_INTERNAL) {
+    if (concerns_one(writer, code)) {
         for (struct fa_batch_job *job = jobs, *next; job != NULL; job = next) {
             next = job->next;
             job->next = NULL;
@@ -749,6 +834,14 @@ static struct fa_writer *least_loaded(struct fa_engine *engine, const struct fa_
     return best;
 }
 
+/* K2 of key_waits.h; NULL: none. */
+static const struct fa_writer *avoided_writer(struct fa_engine *engine)
+{
+    bool has_any = fa_key_waits_have_any(&engine->key_waits, fa_clock_mono_us());
+
+    return has_any ? last_writer(engine) : NULL;
+}
+
 static size_t total_load(struct fa_engine *engine)
 {
     size_t load = 0;
@@ -777,10 +870,12 @@ static struct fa_writer *choose_writer(struct fa_engine *engine, const struct fa
 
     if (engine->writer_count == 1)
         return first;
+    if (may_wait(engine, (const struct fa_op_job *)job))
+        return last_writer(engine);
     if (job->weight > 0 && total_load(engine) >= TOGETHER_MIN && load <= TOGETHER_MAX &&
         !is_slow(first))
         return first;
-    return least_loaded(engine, NULL);
+    return least_loaded(engine, avoided_writer(engine));
 }
 
 /* The load is only needed to choose between writers. */
@@ -810,10 +905,14 @@ static bool run_with(struct fa_writer *writer, struct fa_batch_job *job, int64_t
 bool fa_writers_run_job(struct fa_engine *engine, struct fa_batch_job *job)
 {
     struct fa_writer *writer = choose_writer(engine, job);
-    bool has_timed_out, was_run;
+    bool has_timed_out, was_run,
+        is_bound = writer == last_writer(engine) && writer == avoided_writer(engine);
 
-    was_run = run_with(writer, job, engine->writer_count > 1 ? SLOW_US : 0, &has_timed_out);
-    if (!was_run && has_timed_out)
+    was_run =
+        run_with(writer, job, engine->writer_count > 1 && !is_bound ? SLOW_US : 0, &has_timed_out);
+    if (!was_run && has_timed_out && avoided_writer(engine) != NULL)
+        was_run = run_with(least_loaded(engine, avoided_writer(engine)), job, 0, &has_timed_out);
+    else if (!was_run && has_timed_out)
         was_run = run_with(least_loaded(engine, writer), job, 0, &has_timed_out);
     return was_run;
 }
@@ -829,25 +928,60 @@ static void set_weight(struct fa_op_job *job)
     }
 }
 
+/* Plans are good for one run. */
+static void forget_plans(struct fa_op_job *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        job->ops[i].plan = NULL;
+}
+
 void fa_writers_run(struct fa_engine *engine, struct fa_op_job *job)
 {
     struct faina_error err;
+    bool was_run, has_timed_out;
 
     set_weight(job);
-    if (fa_writers_run_job(engine, &job->job))
+    was_run = fa_writers_run_job(engine, &job->job);
+    while (was_run && job->should_move) {
+        job->should_move = false;
+        forget_plans(job);
+        was_run = run_with(last_writer(engine), &job->job, 0, &has_timed_out);
+    }
+    if (was_run)
         return;
     fa_error_set(&err, FAINA_STORE_CLOSED, "the engine is closed");
     job->job.next = NULL;
     fail_all(job, FAINA_STORE_CLOSED, &err);
 }
 
+static enum faina_code post_to(struct fa_writer *writer, struct fa_op_job *job)
+{
+    enum faina_code code;
+
+    job->writer = writer;
+    add_load(writer, &job->job);
+    code = fa_batch_post(writer->batch, &job->job);
+    if (code != FAINA_OK)
+        remove_load(writer, &job->job);
+    return code;
+}
+
 static void finish_posted(struct fa_batch_job *batch_job)
 {
     struct fa_op_job *job = (struct fa_op_job *)batch_job;
+    struct fa_engine *engine = job->writer->engine;
+    struct faina_error err = {0};
 
     remove_load(job->writer, batch_job);
-    for (size_t i = 0; i < job->count; i++)
-        job->ops[i].plan = NULL; /* good for one run */
+    forget_plans(job);
+    if (job->should_move) {
+        job->should_move = false;
+        if (post_to(last_writer(engine), job) == FAINA_OK)
+            return;
+        fa_error_set(&err, FAINA_OVERLOADED, "too many submits wait for keys; try again later");
+        batch_job->next = NULL;
+        fail_all(job, FAINA_OVERLOADED, &err);
+    }
     job->done(job->ctx);
 }
 
@@ -855,18 +989,14 @@ static void finish_posted(struct fa_batch_job *batch_job)
 enum faina_code fa_writers_post(struct fa_engine *engine, struct fa_op_job *job)
 {
     struct fa_writer *writer = &engine->writers[0];
-    enum faina_code code;
 
-    if (engine->writer_count > 1 && is_slow(writer))
+    if (engine->writer_count > 1 && may_wait(engine, job))
+        writer = last_writer(engine);
+    else if (engine->writer_count > 1 && is_slow(writer) && avoided_writer(engine) == NULL)
         writer = least_loaded(engine, writer);
     set_weight(job);
     job->job.done = finish_posted;
-    job->writer = writer;
-    add_load(writer, &job->job);
-    code = fa_batch_post(writer->batch, &job->job);
-    if (code != FAINA_OK)
-        remove_load(writer, &job->job);
-    return code;
+    return post_to(writer, job);
 }
 
 enum faina_code fa_writers_run_chore(struct fa_engine *engine, struct fa_chore *chore,

@@ -23,12 +23,15 @@
  *   E9  Chores that fail because of one item fail no operation of a user: the item is found and set
  *       aside (isolate.h), and the operations are run without chores.
  *
+ *   E10 No transaction waits long for a key that a client in SQL holds (key_waits.h).
+ *
  * Threads: any may run jobs; the members of a writer belong to the leader of its batch.
  */
 #ifndef FA_STORE_TXN_WRITER_H
 #define FA_STORE_TXN_WRITER_H
 
 #include "store/txn/batch.h"
+#include "store/txn/key_waits.h"
 #include "store/workflow/definitions.h"
 #include "store/queue/ops.h"
 #include "store/read/readers.h"
@@ -87,7 +90,8 @@ struct fa_engine {
     struct fa_aside *aside;      /* what is set aside */
     struct fa_writer writers[FA_WRITERS_MAX];
     size_t writer_count;
-    struct fa_policies *policies; /* of types */
+    struct fa_key_waits key_waits; /* E10 */
+    struct fa_policies *policies;  /* of types */
     struct fa_flow_shared shared_flows;
     size_t input_size_max;  /* of tasks that workflows create */
     int64_t events_keep_ms; /* retention of events */
@@ -136,6 +140,10 @@ struct fa_op_job {
     size_t count;
     enum { FA_OPS_ALL, FA_OPS_READS, FA_OPS_WRITES } which;
     struct fa_chore *chore; /* instead of operations; NULL: none */
+
+    /* E10, for jobs with operations. All zero at first. */
+    int64_t key_wait_us; /* when it first waited for a key (monotonic); 0: never */
+    bool should_move;    /* it was not run, or has failed, and belongs to the last writer */
 
     /* fa_writers_post. */
     void (*done)(void *ctx);

@@ -20,17 +20,20 @@ struct isolation {
     int64_t until_us;  /* by the monotonic clock */
     bool has_success;  /* an item that changes rows has succeeded */
     size_t fail_count; /* items that fail alone: */
+    size_t wait_count; /* ... of which so many wait for keys */
     struct failure {
         size_t item;
         const char *reason;
+        bool awaits_key;
     } * failures;
     size_t fail_size;
 };
 
-/* A1 of set_aside.h. Other codes than INTERNAL are failures of the store. */
-static bool may_be_an_item(enum faina_code code)
+/* A1 of set_aside.h. Other codes than INTERNAL are failures of the store, but for keys that open
+ * transactions hold. */
+static bool may_be_an_item(const struct fa_writer *writer, enum faina_code code)
 {
-    return code == FAINA_INTERNAL;
+    return code == FAINA_INTERNAL || (code != FAINA_OK && writer->db->awaits_key);
 }
 
 static void add_failure(struct isolation *isolation, size_t item, const char *reason)
@@ -38,8 +41,9 @@ static void add_failure(struct isolation *isolation, size_t item, const char *re
     isolation->failures =
         fa_arena_grow(isolation->scope.arena, isolation->failures, isolation->fail_count,
                       &isolation->fail_size, sizeof(*isolation->failures));
-    isolation->failures[isolation->fail_count++] =
-        (struct failure){item, fa_arena_strdup(isolation->scope.arena, reason)};
+    isolation->failures[isolation->fail_count++] = (struct failure){
+        item, fa_arena_strdup(isolation->scope.arena, reason), isolation->writer->db->awaits_key};
+    isolation->wait_count += isolation->writer->db->awaits_key;
 }
 
 /* I3 */
@@ -47,14 +51,18 @@ static void report_failures(struct isolation *isolation)
 {
     struct fa_writer *writer = isolation->writer;
 
-    if (!isolation->has_success && isolation->fail_count > ALONE_MAX)
-        return;
+    bool are_many = isolation->fail_count - isolation->wait_count > ALONE_MAX;
+
     for (size_t i = 0; i < isolation->fail_count; i++) {
         const struct failure *failure = &isolation->failures[i];
         const struct fa_chore_item *item = &isolation->scope.items[failure->item];
 
-        fa_aside_report(writer->engine->aside, item->kind, item->key, NULL, failure->reason,
-                        fa_db_now(writer->db));
+        if (failure->awaits_key)
+            fa_aside_put_off(writer->engine->aside, item->kind, item->key, failure->reason,
+                             fa_db_now(writer->db));
+        else if (isolation->has_success || !are_many)
+            fa_aside_report(writer->engine->aside, item->kind, item->key, NULL, failure->reason,
+                            fa_db_now(writer->db));
     }
 }
 
@@ -71,7 +79,7 @@ static enum faina_code run_half(struct isolation *isolation, size_t from, size_t
     code = fa_writer_run_part(isolation->writer, scope, &err);
     for (size_t i = from; code == FAINA_OK && i < to; i++)
         isolation->has_success |= strcmp(scope->items[i].kind, FA_ASIDE_CHORE) != 0;
-    if (code == FAINA_OK || !may_be_an_item(code))
+    if (code == FAINA_OK || !may_be_an_item(isolation->writer, code))
         return code;
     if (to - from == 1) {
         add_failure(isolation, from, err.message);
@@ -90,7 +98,7 @@ static void store(struct isolation *isolation)
     isolation->scope.from = isolation->scope.to = 0;
     isolation->scope.is_storing = true;
     code = fa_writer_run_part(writer, &isolation->scope, NULL);
-    if (may_be_an_item(code)) {
+    if (may_be_an_item(writer, code)) {
         writer->is_quiet = true;
         code = fa_writer_run_part(writer, &isolation->scope, NULL);
         writer->is_quiet = false;

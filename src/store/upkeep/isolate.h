@@ -6,6 +6,7 @@
  *   I2  Afterwards all other due items have been processed, unless the time was over (ISOLATE_US):
  *       then the next failure continues with the rest.
  *   I3  When several items fail and none succeeds, the items are not the cause: none is set aside.
+ *   I4  An item that waits for a key (writer.h, E10) is tried again soon.
  */
 #ifndef FA_STORE_UPKEEP_ISOLATE_H
 #define FA_STORE_UPKEEP_ISOLATE_H

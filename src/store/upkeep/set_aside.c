@@ -14,6 +14,7 @@
 #define BUCKETS 1024      /* a power of two */
 #define ENTRIES_MAX 10000 /* more are refused: then the damage is not of single items */
 #define RETRY_US INT64_C(3600000000)
+#define PUT_OFF_US INT64_C(10000000)
 #define RETRY_DOUBLINGS_MAX 5
 #define RETRY_US_MAX (24 * RETRY_US)
 #define SETTLED_US INT64_C(600000000) /* from a try without a failure to the removal */
@@ -123,18 +124,18 @@ static void set_texts(struct entry *entry, const char *name, const char *reason)
     entry->reason = copy_text(reason);
 }
 
-static int64_t retry_after_us(int64_t tries)
+static int64_t retry_after_us(int64_t tries, int64_t first_us)
 {
     int64_t doublings = tries > RETRY_DOUBLINGS_MAX ? RETRY_DOUBLINGS_MAX
                         : tries > 1                 ? tries - 1
                                                     : 0;
-    int64_t us = RETRY_US << doublings;
+    int64_t us = first_us << doublings;
 
     return us < RETRY_US_MAX ? us : RETRY_US_MAX;
 }
 
-bool fa_aside_report(struct fa_aside *aside, const char *kind, const char *key, const char *name,
-                     const char *reason, int64_t now_us)
+static bool report(struct fa_aside *aside, const char *kind, const char *key, const char *name,
+                   const char *reason, int64_t now_us, int64_t first_us)
 {
     struct entry *entry;
     bool is_new;
@@ -150,7 +151,7 @@ bool fa_aside_report(struct fa_aside *aside, const char *kind, const char *key, 
     is_new &= entry != NULL;
     if (is_new) {
         entry->tries++;
-        entry->until_us = now_us + retry_after_us(entry->tries);
+        entry->until_us = now_us + retry_after_us(entry->tries, first_us);
         if (entry->state == UNPUBLISHED)
             atomic_fetch_sub(&aside->unpublished, 1);
         entry->state = PENDING;
@@ -161,6 +162,18 @@ bool fa_aside_report(struct fa_aside *aside, const char *kind, const char *key, 
     if (is_new)
         aside->reported(aside->ctx);
     return is_new;
+}
+
+bool fa_aside_report(struct fa_aside *aside, const char *kind, const char *key, const char *name,
+                     const char *reason, int64_t now_us)
+{
+    return report(aside, kind, key, name, reason, now_us, RETRY_US);
+}
+
+bool fa_aside_put_off(struct fa_aside *aside, const char *kind, const char *key, const char *reason,
+                      int64_t now_us)
+{
+    return report(aside, kind, key, NULL, reason, now_us, PUT_OFF_US);
 }
 
 static void print_key(int64_t key, char out[24])

@@ -44,6 +44,10 @@ void fa_aside_destroy(struct fa_aside *aside); /* NULL is fine */
  * `aside`. True: the item is new. */
 bool fa_aside_report(struct fa_aside *aside, const char *kind, const char *key, const char *name,
                      const char *reason, int64_t now_us);
+/* The same for an item that something outside of the store keeps from being processed: it is tried
+ * again after 10 seconds, then after 20, 40, up to 5 minutes. */
+bool fa_aside_put_off(struct fa_aside *aside, const char *kind, const char *key, const char *reason,
+                      int64_t now_us);
 bool fa_aside_report_task(struct fa_aside *aside, int64_t key, const char *name, const char *reason,
                           int64_t now_us);
 /* A damaged row of a small table, by its id; returns a message that names it, in `arena`. */

@@ -279,6 +279,22 @@ static void take_result(struct pg *pg, const struct sent *sent, PGresult *result
     }
 }
 
+/* A key that an open transaction holds: nothing is won by trying again at once. */
+static void note_key_wait(struct pg *pg, const struct sent *sent, const PGresult *result,
+                          struct faina_error *err)
+{
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    if (sent->what != SENT_CALL || sent->sql != FA_SQL_KEY_INSERT || state == NULL ||
+        strcmp(state, "55P03") != 0)
+        return;
+    pg->base.awaits_key = true;
+    pg->base.should_retry = false;
+    fa_error_set(err, FAINA_OVERLOADED,
+                 "a transaction that is still open has submitted with the same key; try again when "
+                 "it has ended");
+}
+
 /* Reads the results of what was sent, up to number `end`. */
 static enum faina_code read_results(struct pg *pg, size_t end, struct faina_error *err)
 {
@@ -302,6 +318,7 @@ static enum faina_code read_results(struct pg *pg, size_t end, struct faina_erro
             break;
         default:
             code = refuse(pg, result, name_of(&sent), err);
+            note_key_wait(pg, &sent, result, err);
         }
         PQclear(result);
     }
@@ -372,10 +389,14 @@ static bool send_plain(struct pg *pg, const char *text, int what)
 static const char begin_default[] = "BEGIN", begin_writing[] = FA_PG_BEGIN;
 static const char begin_reading[] = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 static const char commit[] = "COMMIT", roll_back[] = "ROLLBACK";
+/* A key may be held by a transaction of a client in SQL, which ends when that client likes. */
+static const char wait_shortly[] = "SET LOCAL lock_timeout = '200ms'";
+static const char wait_as_before[] = "SET LOCAL lock_timeout = '10s'";
 
 static bool prepare_bounds(struct pg *pg)
 {
-    const char *const texts[] = {begin_default, begin_reading, commit, roll_back};
+    const char *const texts[] = {begin_default, begin_reading, commit,
+                                 roll_back,     wait_shortly,  wait_as_before};
     bool is_good = true;
 
     for (size_t i = 0; is_good && !pg->target->is_pooled && i < FA_COUNT(texts); i++) {
@@ -431,7 +452,7 @@ static bool send_one(struct pg *pg, const struct fa_db_call *call, size_t row, u
     return is_sent;
 }
 
-static bool send_call(struct pg *pg, const struct fa_db_call *call)
+static bool send_rows(struct pg *pg, const struct fa_db_call *call)
 {
     unsigned form = call->for_change ? FA_STMT_LOCKS : 0, flags = fa_statement(call->sql)->flags;
     struct fa_pg_params params;
@@ -449,6 +470,14 @@ static bool send_call(struct pg *pg, const struct fa_db_call *call)
             return false;
     }
     return true;
+}
+
+static bool send_call(struct pg *pg, const struct fa_db_call *call)
+{
+    if (call->sql != FA_SQL_KEY_INSERT)
+        return send_rows(pg, call);
+    return send_bound(pg, wait_shortly, SENT_PLAIN) && send_rows(pg, call) &&
+           send_bound(pg, wait_as_before, SENT_PLAIN);
 }
 
 /* Transactions -------------------------------------------------------------------------------- */
@@ -487,7 +516,7 @@ static enum faina_code pg_begin(struct fa_db *db, bool for_writing, struct faina
     enum faina_code code;
 
     assert(!pg->in_transaction);
-    db->has_failed = db->should_retry = false;
+    db->has_failed = db->should_retry = db->awaits_key = false;
     if (pg->sync_pending)
         end_pipeline(pg);
     code = connect_again(pg, err);
