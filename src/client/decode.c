@@ -133,7 +133,7 @@ static enum faina_code read_change(struct fa_op *op, struct fa_json json, struct
 {
     enum faina_code code = read_id(json, op, err);
 
-    if (code == FAINA_OK && op->kind == FA_OP_SUBMIT) {
+    if (code == FAINA_OK && (op->kind == FA_OP_SUBMIT || op->kind == FA_OP_CRON_RUN)) {
         op->existing = is_true(json, "existing");
         op->input_mismatch = is_true(json, "inputMismatch");
     }

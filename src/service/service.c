@@ -115,7 +115,7 @@ static void finish_op(struct fa_op *op)
         op->error.code = op->code;
         if (op->error.message[0] == '\0')
             fa_error_set(&op->error, op->code, "%s", fa_code_sentence(op->code));
-    } else if (op->kind == FA_OP_SUBMIT && op->wants_task) {
+    } else if ((op->kind == FA_OP_SUBMIT || op->kind == FA_OP_CRON_RUN) && op->wants_task) {
         op->task->existing = op->existing;
         op->task->input_mismatch = op->input_mismatch;
     } else if (op->kind == FA_OP_CANCEL && op->wants_task) {

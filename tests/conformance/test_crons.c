@@ -258,6 +258,39 @@ static void test_cron__run_makes_one_task_now(struct fa_t *t)
     CHECK_INT(one(t, "n")->last_us, 0);
 }
 
+static enum faina_code run_keyed(struct fa_t *t, const char *input, const char *on_duplicate)
+{
+    const char *task = fa_arena_printf(&t->arena,
+                                       "{\"type\":\"tick\",\"input\":%s,\"idempotencyKey\":\"k\","
+                                       "\"keyScope\":\"active\",\"onDuplicate\":\"%s\"}",
+                                       input, on_duplicate);
+
+    CHECK_OK(t, PUT(t, .name = "k", .schedule = NEVER_SOON, .task = task));
+    return act(t, FA_OP_CRON_RUN, NULL, "k");
+}
+
+static void test_cron__run_finds_the_task_that_has_its_key(struct fa_t *t)
+{
+    char first[FAINA_ID_SIZE];
+
+    CHECK_OK(t, run_keyed(t, "1", "return"));
+    CHECK_TRUE(!t->op.existing);
+    snprintf(first, sizeof(first), "%s", t->op.task_id);
+    CHECK_OK(t, run_keyed(t, "2", "return"));
+    CHECK_TRUE(t->op.existing);
+    CHECK_STR(t->op.task_id, first);
+    CHECK_STR(fa_t_task(t, first)->input, "1");
+    CHECK_OK(t, run_keyed(t, "3", "replace"));
+    CHECK_TRUE(t->op.existing);
+    CHECK_STR(t->op.task_id, first);
+    CHECK_STR(fa_t_task(t, first)->input, "3");
+    CHECK_CODE(t, run_keyed(t, "4", "reject"), FAINA_DUPLICATE_KEY);
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_CANCEL, .id = first}));
+    CHECK_OK(t, run_keyed(t, "5", "reject"));
+    CHECK_TRUE(!t->op.existing);
+    CHECK_INT(count_tasks(t, NULL), 2);
+}
+
 static bool has_problem(struct fa_t *t, void *arg)
 {
     return one(t, arg)->problem != NULL;
@@ -325,6 +358,7 @@ int main(int argc, char **argv)
         FA_T_CASE_SQL(test_cron__record_of_times),
         FA_T_CASE_SQL(test_cron__paused_and_removed_ones_are_silent),
         FA_T_CASE_SQL(test_cron__run_makes_one_task_now),
+        FA_T_CASE_SQL(test_cron__run_finds_the_task_that_has_its_key),
         FA_T_CASE_SQL(test_cron__one_that_cannot_fire_says_why),
         FA_T_CASE_SQL(test_cron__overlap),
         FA_T_CASE_NEEDS(test_cron__survives_reopening, FA_T_DURABLE | FA_T_SQL),

@@ -100,8 +100,10 @@ void fa_handle_cron_delete(struct fa_request *req)
 
 static void after_run(struct fa_request *req)
 {
+    const struct fa_op *op = &req->posted.ops[0];
+
     if (!fa_request_refused(req))
-        fa_respond_task(req, 201, req->posted.ops[0].task);
+        fa_respond_task(req, op->existing ? 200 : 201, op->task);
 }
 
 void fa_handle_cron_run(struct fa_request *req)

@@ -424,7 +424,8 @@ const struct fa_route fa_routes[] = {
     {"POST", FA_API "/crons/{name}:run", FA_OP_CRON_RUN,
      fa_handle_cron_run, 0, NULL, "namespace", NULL,
      &fa_shape_task, 201, "Run a schedule now",
-     "Creates its task once, also when it is paused. Its times stay as they are.",
+     "Creates its task once, also when it is paused. Its times stay as they are. 200 with "
+     "`existing: true`: another task has the `idempotencyKey` of its task.",
      "curl -X POST $URL" FA_API "/crons/report:run"},
 
     {"GET", FA_API "/crons/{name}/next", FA_OP_CRON_LIST,

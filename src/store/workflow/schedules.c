@@ -332,7 +332,8 @@ enum faina_code fa_do_cron_remove(struct fa_unit *unit, struct fa_op *op)
     return code == FAINA_OK ? refuse_version(job, op) : code;
 }
 
-/* Makes one task now, whatever the times of the schedule are, also if it is paused. */
+/* Makes one task now, whatever the times of the schedule are, also if it is paused; or finds the
+ * task that has its key. */
 enum faina_code fa_do_cron_run(struct fa_unit *unit, struct fa_op *op)
 {
     struct faina_submit *submit = fa_arena_zero(&unit->arena, 1, sizeof(*submit));
@@ -349,7 +350,13 @@ enum faina_code fa_do_cron_run(struct fa_unit *unit, struct fa_op *op)
         code = fa_plan_make(unit, submit, NULL, NULL, &plan, &op->error);
     if (code != FAINA_OK)
         return code;
-    return fa_set_result(unit, op, fa_plan_carry_out(unit, &plan));
+    if (plan.existing == NULL)
+        return fa_set_result(unit, op, fa_plan_carry_out(unit, &plan));
+    op->existing = true;
+    code = fa_row_load_payload(&unit->source, plan.existing, &unit->arena, &op->error);
+    if (code == FAINA_OK)
+        code = fa_plan_replace(unit, &plan, &op->error);
+    return code == FAINA_OK ? fa_set_result(unit, op, plan.existing) : code;
 }
 
 /* Due schedules ------------------------------------------------------------------------------- */
