@@ -93,6 +93,15 @@ bool fa_environ_has(const struct fa_environ *env, const struct fa_marks *marks)
     return marks->variables[0][0] != '\0';
 }
 
+uint64_t fa_process_limit_mark(pid_t pid)
+{
+    struct rlimit limit;
+
+    if (prlimit(pid, FA_MARK_RLIMIT, NULL, &limit) != 0 || limit.rlim_max == RLIM_INFINITY)
+        return 0;
+    return limit.rlim_max >= FA_MARK_LIMIT_MIN ? limit.rlim_max : 0;
+}
+
 /* ------------------------------------------------------------------------------------------
  * Processes
  */

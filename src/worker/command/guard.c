@@ -57,16 +57,25 @@ static void apply(const struct change *change)
         known.alive[at] = known.alive[--known.count];
 }
 
+static bool is_of_alive(pid_t pid)
+{
+    uint64_t limit = fa_process_limit_mark(pid);
+
+    for (size_t at = 0; limit != 0 && at < known.count; at++)
+        if (known.alive[at].marks.limit == limit)
+            return true;
+    if (!fa_environ_read(&known.environ, pid))
+        return false;
+    for (size_t at = 0; at < known.count; at++)
+        if (fa_environ_has(&known.environ, &known.alive[at].marks))
+            return true;
+    return false;
+}
+
 static bool kill_if_escaped(pid_t pid, void *arg)
 {
-    size_t at = 0;
-
     (void)arg;
-    if (!fa_environ_read(&known.environ, pid))
-        return true;
-    while (at < known.count && !fa_environ_has(&known.environ, &known.alive[at].marks))
-        at++;
-    if (at < known.count) {
+    if (is_of_alive(pid)) {
         fa_process_kill_tree(pid);
         known.killed++;
     }

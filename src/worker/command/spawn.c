@@ -43,6 +43,7 @@ struct fa_spawner {
     struct ended *ended;
     struct fa_environ *environ; /* a buffer */
     uint64_t mark_base, mark_count;
+    uint64_t next_limit; /* the mark of the next process; 0: this process has such a limit itself */
 };
 
 /* A handler that has ended, and whose processes are searched. */
@@ -59,6 +60,7 @@ struct ended {
 struct child_setup {
     const struct fa_spawn *spawn;
     struct fa_guard *guard;
+    struct fa_marks marks;
     pid_t parent;
     struct {
         int resource;
@@ -131,7 +133,7 @@ static _Noreturn void child_main(const struct child_setup *setup)
     const struct fa_spawn *spawn = setup->spawn;
 
     setsid();
-    fa_guard_join(setup->guard, &spawn->marks);
+    fa_guard_join(setup->guard, &setup->marks);
     for (int i = 0; i < spawn->fd_count; i++)
         if (dup2(spawn->fds[i], i) < 0)
             _exit(EXIT_RETRY);
@@ -186,6 +188,16 @@ static void add_limits(struct child_setup *setup, const struct fa_spawner *spawn
     add_limit(setup, RLIMIT_NPROC, limits->processes, 0);
 }
 
+static void add_mark(struct child_setup *setup, struct fa_spawner *spawner)
+{
+    if (spawner->next_limit == 0 || setup->marks.variables[0][0] == '\0')
+        return;
+    setup->marks.limit = spawner->next_limit++;
+    setup->limits[setup->limit_count].resource = FA_MARK_RLIMIT;
+    setup->limits[setup->limit_count++].limit =
+        (struct rlimit){setup->marks.limit, setup->marks.limit};
+}
+
 /* Signals are blocked: a signal handler in the child would run on the parent's memory. */
 static __attribute__((noinline)) pid_t start_child(const struct child_setup *setup)
 {
@@ -216,11 +228,13 @@ static void on_pidfd(struct fa_watch *watch)
 enum faina_code fa_spawn(struct fa_spawner *spawner, const struct fa_spawn *spawn,
                          struct fa_process *process, struct faina_error *err)
 {
-    struct child_setup setup = {.spawn = spawn, .guard = spawner->guard, .parent = getpid()};
+    struct child_setup setup = {
+        .spawn = spawn, .guard = spawner->guard, .marks = spawn->marks, .parent = getpid()};
     pid_t pid;
     int fd;
 
     add_limits(&setup, spawner);
+    add_mark(&setup, spawner);
     pid = start_child(&setup);
     if (pid < 0)
         return fa_error_set(err, FAINA_UNAVAILABLE, "can't start a process for %.200s: %s",
@@ -240,7 +254,7 @@ enum faina_code fa_spawn(struct fa_spawner *spawner, const struct fa_spawn *spaw
     }
     process->pid = pid;
     process->spawner = spawner;
-    process->marks = spawn->marks;
+    process->marks = setup.marks;
     process->next = spawner->processes;
     process->link = &spawner->processes;
     if (process->next)
@@ -328,7 +342,13 @@ static void reap_orphans(struct fa_timer *timer)
 static bool is_of_ended(struct fa_spawner *spawner, pid_t pid)
 {
     const struct ended *ended = spawner->ended;
+    uint64_t limit = fa_process_limit_mark(pid);
 
+    while (limit != 0 && ended && ended->marks.limit != limit)
+        ended = ended->next;
+    if (limit != 0 && ended)
+        return true;
+    ended = spawner->ended;
     if (!spawner->environ)
         spawner->environ = fa_alloc(sizeof(*spawner->environ));
     if (!fa_environ_read(spawner->environ, pid))
@@ -413,6 +433,8 @@ enum faina_code fa_spawner_create(struct fa_spawner **out, struct fa_event_loop 
     spawner->begin.run = begin_reaping;
     fa_random_seed_system(&random);
     spawner->mark_base = fa_random_next(&random);
+    if (getrlimit(FA_MARK_RLIMIT, &more) == 0 && more.rlim_max == RLIM_INFINITY)
+        spawner->next_limit = FA_MARK_LIMIT_MIN + (fa_random_next(&random) >> 3);
     if (getrlimit(RLIMIT_NOFILE, &spawner->files) != 0) {
         free(spawner);
         return fa_error_set(err, FAINA_UNAVAILABLE, "can't read the limits: %s", strerror(errno));
