@@ -247,6 +247,35 @@ static void refuse_line(struct lines_process *process, const char *what)
     fa_arena_finish(&scratch);
 }
 
+static void take_log(struct lines_process *process, const char *ptr, size_t len)
+{
+    fa_note_log_add(&process->last_log, ptr, len);
+    for (struct attempt *attempt = process->attempts; attempt; attempt = attempt->next)
+        if (attempt->is_sent) {
+            fa_note_log_add(&attempt->log, ptr, len);
+            fa_job_log(attempt->job, ptr, len);
+        }
+}
+
+static void read_watch(struct lines_process *process, struct fa_watch *watch, int reads,
+                       void (*take)(struct lines_process *, const char *, size_t))
+{
+    char chunk[CHUNK];
+
+    while (watch->fd >= 0 && reads-- > 0) {
+        ssize_t len = read(watch->fd, chunk, sizeof(chunk));
+
+        if (len > 0)
+            take(process, chunk, (size_t)len);
+        else if (len < 0 && errno == EINTR)
+            continue;
+        else if (len < 0 && errno == EAGAIN)
+            return;
+        else
+            close_watch(process, watch);
+    }
+}
+
 static void end_line(struct lines_process *process)
 {
     struct fa_bytes text = {process->line.ptr, process->line.len};
@@ -281,6 +310,7 @@ static void end_line(struct lines_process *process)
     if (!attempt->messages.has_ended && !attempt->messages.is_wrong)
         return;
     process->pause_us = 0;
+    read_watch(process, &process->log, 1, take_log); /* what it wrote before this line */
     end_attempt(attempt, outcome_of(attempt));
 }
 
@@ -301,35 +331,6 @@ static void take_output(struct lines_process *process, const char *ptr, size_t l
         fa_buf_clear(&process->line);
         len -= part + 1;
         ptr = newline + 1;
-    }
-}
-
-static void take_log(struct lines_process *process, const char *ptr, size_t len)
-{
-    fa_note_log_add(&process->last_log, ptr, len);
-    for (struct attempt *attempt = process->attempts; attempt; attempt = attempt->next)
-        if (attempt->is_sent) {
-            fa_note_log_add(&attempt->log, ptr, len);
-            fa_job_log(attempt->job, ptr, len);
-        }
-}
-
-static void read_watch(struct lines_process *process, struct fa_watch *watch, int reads,
-                       void (*take)(struct lines_process *, const char *, size_t))
-{
-    char chunk[CHUNK];
-
-    while (watch->fd >= 0 && reads-- > 0) {
-        ssize_t len = read(watch->fd, chunk, sizeof(chunk));
-
-        if (len > 0)
-            take(process, chunk, (size_t)len);
-        else if (len < 0 && errno == EINTR)
-            continue;
-        else if (len < 0 && errno == EAGAIN)
-            return;
-        else
-            close_watch(process, watch);
     }
 }
 
