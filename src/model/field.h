@@ -58,6 +58,7 @@ enum fa_field_flag {
     FA_FIELD_ARRAY = 1 << 9,      /* the JSON is an array: of `inner`, or else of texts */
     FA_FIELD_EXTRA = 1 << 10,     /* described only: another function writes it */
     FA_FIELD_TEAM = 1 << 11,      /* the text is the id of a team: a UUID of any version */
+    FA_FIELD_SOME_TIME = 1 << 13, /* the duration is 1 ms at least: 0 would mean the default */
     FA_FIELD_KEY_SCOPE = 1 << 12, /* the text says how long a key is kept (task_rules.h) */
 };
 

@@ -18,12 +18,14 @@ const struct fa_shape fa_shape_retry = {
     .refusal = FAINA_INVALID_TASK,
     .example = "{\"base\":\"15s\",\"factor\":8,\"max\":\"6h\"}",
     .doc = "How long a failed task waits before its next attempt",
-    .fields = FA_FIELDS({POLICY("base", DURATION, base_ms), .max = FA_DURATION_MS_MAX,
-                         .doc = "The wait after the first failed attempt; 15 seconds by default"},
+    .fields = FA_FIELDS({POLICY("base", DURATION, base_ms), .flags = FA_FIELD_SOME_TIME,
+                         .max = FA_DURATION_MS_MAX,
+                         .doc = "The wait after the first failed attempt; 15 seconds by default, "
+                                "1 ms at least"},
                         {POLICY("factor", DOUBLE, factor), .min = 1,
                          .doc = "Each wait is this many times the one before; 8 by default"},
-                        {POLICY("max", DURATION, max_ms), .max = FA_DURATION_MS_MAX,
-                         .doc = "The longest wait; 6 hours by default"}),
+                        {POLICY("max", DURATION, max_ms), .flags = FA_FIELD_SOME_TIME,
+                         .max = FA_DURATION_MS_MAX, .doc = "The longest wait; 6 hours by default"}),
 };
 
 static const char *dedupe_word(int value)

@@ -25,6 +25,16 @@ static const char *path_of(const struct reader *r, const char *name)
     return r->outer ? fa_arena_printf(r->arena, "%s.%s", r->outer, name) : name;
 }
 
+static enum faina_code read_duration(const struct reader *r, const struct fa_field *field,
+                                     struct fa_json value, int64_t *out)
+{
+    enum faina_code code = fa_body_duration(path_of(r, field->name), value, r->arena, out, r->err);
+
+    if (code == FAINA_OK && *out == 0 && (field->flags & FA_FIELD_SOME_TIME))
+        *out = 1;
+    return code;
+}
+
 static enum faina_code refuse(const struct reader *r, const struct fa_field *field,
                               const char *what)
 {
@@ -220,7 +230,7 @@ static enum faina_code read_value(const struct reader *r, const struct fa_field 
                    ? FAINA_OK
                    : refuse(r, field, "a number");
     case FA_FIELD_DURATION:
-        return fa_body_duration(path_of(r, field->name), value, r->arena, place, r->err);
+        return read_duration(r, field, value, place);
     case FA_FIELD_TIME:
         if (value.type != FA_JSON_STRING)
             return refuse(r, field, "a time such as \"2030-01-31T12:00:00Z\"");

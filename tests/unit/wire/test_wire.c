@@ -51,6 +51,21 @@ static void test_wire__every_field_is_read(void **state)
     fa_arena_finish(&arena);
 }
 
+/* 0 in the structure is the default. */
+static void test_wire__retry_without_a_delay(void **state)
+{
+    struct fa_arena arena = {0};
+    struct faina_submit submit;
+    struct faina_error err;
+
+    (void)state;
+    check_int("code", read_body("{\"retry\":{\"base\":0,\"max\":\"0s\"}}", &arena, &submit, &err),
+              FAINA_OK);
+    check_int("retry.base", submit.retry.base_ms, 1);
+    check_int("retry.max", submit.retry.max_ms, 1);
+    fa_arena_finish(&arena);
+}
+
 static void test_wire__attempts_and_times(void **state)
 {
     static const struct {
@@ -307,6 +322,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wire__every_field_is_read),
+        cmocka_unit_test(test_wire__retry_without_a_delay),
         cmocka_unit_test(test_wire__attempts_and_times),
         cmocka_unit_test(test_wire__refusals_name_the_field),
         cmocka_unit_test(test_wire__bad_json_has_a_place),
