@@ -91,6 +91,16 @@ static const struct {
     {"{\"type\": \"a\", \"createdBy\": \"ann\"}", "'a', created_by => 'ann'"},
     {"{\"type\": \"a\", \"retry\": {\"base\": \"2s\", \"factor\": 1.5, \"max\": 60}}",
      "'a', retry => '{\"base\": \"2s\", \"factor\": 1.5, \"max\": 60}'"},
+    {"{\"type\": \"a\", \"retry\": {\"base\": 0, \"max\": \"0s\"}}",
+     "'a', retry => '{\"base\": 0, \"max\": \"0s\"}'"},
+    {"{\"type\": \"a\", \"priority\": 2147483647}", "'a', priority => 2147483647"},
+    {"{\"type\": \"a\", \"timeout\": \"1m30s\"}", "'a', timeout => '90 s'"},
+    {"{\"type\": \"a\", \"timeout\": 0.25}", "'a', timeout => '250 ms'"},
+    {"{\"type\": \"a\", \"timeout\": \"0s\"}", "'a', timeout => '0'"},
+    {"{\"type\": \"a\", \"startBy\": \"2200-01-31T12:00:00+01:00\"}",
+     "'a', start_by => '2200-01-31 11:00:00+00'"},
+    {"{\"type\": \"a\", \"delay\": \"1h\", \"startBy\": \"2200-01-31T12:00:00Z\"}",
+     "'a', delay => '1 h', start_by => '2200-01-31 12:00:00+00'"},
 };
 
 /* The engine's, submit's, and submit_many's. */
@@ -374,6 +384,32 @@ static void test_sql_submit__an_open_transaction_blocks_nobody(void **state)
     CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w", .limit = 100));
     CHECK_INT(t->op.tasks->count, 3);
     CHECK_INT(fa_t_in_use(t, "new"), 3);
+    fa_t_check_sound(t);
+}
+
+/* The engine ends the attempts, and the tasks that nobody starts. */
+static void test_sql_submit__times_are_kept(void **state)
+{
+    struct fa_sql_world *world = *state;
+    struct fa_t *t = &world->t;
+    const char *late, *held;
+    char many[FA_PSQL_TEXT_SIZE];
+
+    fa_sql_open(world);
+    late = fa_sql_submit(world, world->one,
+                         "'late', start_by => clock_timestamp() + interval '300 ms'");
+    fa_psql_text(world->one, many,
+                 "SELECT id FROM submit_many('[{\"type\": \"late\", \"startBy\": \"300ms\"}]')");
+    held = fa_sql_submit(world, world->one, "'x', timeout => '300 ms', max_attempts => 1");
+    CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w", .limit = 9, .types = (const char *[]){"x"},
+                                .type_count = 1));
+    CHECK_INT(t->op.tasks->count, 1);
+    CHECK_INT(t->op.tasks->items[0].timeout_ms, 300);
+    fa_t_wait_status(t, late, FAINA_CANCELLED);
+    CHECK_STR(fa_t_task(t, late)->state, "Expired");
+    fa_t_wait_status(t, many, FAINA_CANCELLED);
+    fa_t_wait_status(t, held, FAINA_DEAD_LETTER);
+    CHECK(strstr(fa_t_task(t, held)->error, "\"timeout\"") != NULL, "%s", t->task->error);
     fa_t_check_sound(t);
 }
 
@@ -667,7 +703,7 @@ static void test_sql_submit__wakes_who_waits(void **state)
 static void test_sql_submit__applies_twice(void **state)
 {
     struct fa_sql_world *world = *state;
-    const char *path = FA_SOURCE_ROOT "/src/store/db/postgres/migrations/0032_groups.sql";
+    const char *path = FA_SOURCE_ROOT "/src/store/db/postgres/migrations/0034_sql_times.sql";
     char *text;
     FILE *file;
     size_t len;
@@ -709,6 +745,7 @@ int main(int argc, char **argv)
         TEST(keys_have_scopes),
         TEST(a_frozen_view_must_retry),
         TEST(an_open_transaction_blocks_nobody),
+        TEST(times_are_kept),
         TEST(groups_take_turns),
         TEST(goes_with_its_transaction),
         TEST(ids_follow_the_clock),

@@ -41,8 +41,10 @@ static void test_sql_types__policies_apply(void **state)
     CHECK_STR(t->task->resources[0], "smtp");
     CHECK(t->task->start_by_us > fa_clock_now_us() + HOUR_US / 2, "startBy");
     fa_t_task(t, fa_sql_submit(world, world->one,
-                               "'mail', priority => 0, max_attempts => 4, resources => '{gpu}'"));
+                               "'mail', priority => 0, max_attempts => 4, resources => '{gpu}', "
+                               "start_by => '2200-01-01 00:00:00+00'"));
     CHECK_INT(t->task->priority, 0);
+    CHECK_INT(t->task->start_by_us, INT64_C(7258118400000000));
     CHECK_INT(t->task->max_attempts, 4);
     CHECK_STR(t->task->resources[0], "gpu");
     fa_t_task(t, fa_sql_submit(world, world->one, "'mail', namespace => 'other'"));
