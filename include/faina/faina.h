@@ -593,6 +593,7 @@ struct faina_query {
     const struct faina_metadata_is *metadata; /* all of these are true */
     size_t metadata_count;                    /* up to 16 */
     const char *group;                        /* NULL: any */
+    const char *failure_group; /* the id of a group of GET /failures that their last error is in */
 };
 
 /* Newest first, unless `sort` says otherwise. A page may have fewer tasks than `limit`, or none,

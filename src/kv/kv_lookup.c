@@ -203,6 +203,9 @@ static bool has_more(const struct faina_query *query, const struct faina_task *t
            (query->schedule == NULL ||
             fa_filter_is_of_schedule(task->idempotency_key, query->schedule)) &&
            (query->error_kind == NULL || fa_filter_is_error_kind(task->error, query->error_kind)) &&
+           (query->failure_group == NULL ||
+            fa_filter_is_of_failure_group(task->ns, task->type, task->error,
+                                          query->failure_group)) &&
            ((query->ended_after_us == 0 && query->ended_before_us == 0) ||
             (fa_status_is_ended(task->status) &&
              is_between(task->completed_us, query->ended_after_us, query->ended_before_us))) &&

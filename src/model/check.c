@@ -9,6 +9,7 @@
 
 #include "json/json.h"
 #include "base/utf8.h"
+#include "model/failure_group.h"
 #include "model/id.h"
 #include "model/input_schema.h"
 #include "model/limits.h"
@@ -138,6 +139,16 @@ static void id_if_set(struct checker *c, const char *text, const char *field)
     if (c->result == FAINA_OK && text && !fa_id_parse(text, &id))
         c->result =
             fa_error_field(c->err, c->refusal, field, "%s is not an id, which is " ID_SHAPE, field);
+}
+
+static void failure_group_if_set(struct checker *c, const char *text)
+{
+    int64_t id;
+
+    if (c->result == FAINA_OK && text && !fa_failure_id_parse(text, &id))
+        c->result = fa_error_field(c->err, c->refusal, "failureGroup",
+                                   "failureGroup is not the id of a group of failures, which is 16 "
+                                   "digits such as 2b13f64c644412ec");
 }
 
 static void team_if_set(struct checker *c, const char *text)
@@ -603,6 +614,7 @@ enum faina_code fa_check_query(const struct faina_query *query, struct faina_err
     name_if_set(&c, query->worker_id, FA_WORKER_ID_SIZE_MAX, "workerId");
     name_if_set(&c, query->resource, FA_RESOURCE_NAME_SIZE_MAX, "resource");
     name_if_set(&c, query->error_kind, FA_ERROR_KIND_SIZE_MAX, "errorKind");
+    failure_group_if_set(&c, query->failure_group);
     name_if_set(&c, query->origin, FA_NAME_SIZE_MAX, "origin");
     name_if_set(&c, query->schedule, FA_CRON_NAME_SIZE_MAX, "schedule");
     metadata_if_set(&c, query);

@@ -2,6 +2,7 @@
 #include "model/task_filter.h"
 
 #include "json/json.h"
+#include "model/failure_group.h"
 #include "model/limits.h"
 #include "model/path.h"
 
@@ -104,6 +105,19 @@ bool fa_filter_is_error_kind(const char *error, const char *kind)
     bool is_same = read_json(error, &json) && json.type == FA_JSON_OBJECT &&
                    fa_json_member(json, "kind", &member) && member.type == FA_JSON_STRING &&
                    strcmp(fa_json_text(member, &scratch), kind) == 0;
+
+    fa_arena_finish(&scratch);
+    return is_same;
+}
+
+bool fa_filter_is_of_failure_group(const char *ns, const char *type, const char *error,
+                                   const char *group)
+{
+    struct fa_arena scratch = {0};
+    struct fa_json json;
+    int64_t id;
+    bool is_same = fa_failure_id_parse(group, &id) && read_json(error, &json) &&
+                   fa_failure_key_of(ns, type, error, &scratch).id == id;
 
     fa_arena_finish(&scratch);
     return is_same;

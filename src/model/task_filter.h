@@ -19,6 +19,10 @@ FA_MUST_CHECK enum faina_code fa_filter_check_metadata(const struct faina_metada
 bool fa_filter_has_metadata(const struct faina_query *query, const char *metadata);
 /* Whether an error (JSON; NULL: none) is of this kind. */
 bool fa_filter_is_error_kind(const char *error, const char *kind);
+/* Whether an error (JSON; NULL: none) of a task of this namespace and type is in the group of
+ * failures with this id (failure_group.h). */
+bool fa_filter_is_of_failure_group(const char *ns, const char *type, const char *error,
+                                   const char *group);
 /* Whether a key is that of a task which a time of this schedule has created: cron:NAME:TIME. */
 bool fa_filter_is_of_schedule(const char *key, const char *schedule);
 

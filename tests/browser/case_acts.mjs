@@ -115,6 +115,7 @@ export async function failures_are_found_and_retried_by_group(place) {
   const server = await place.serve();
   if (!(await server.has("GET", "/failures"))) return;
   for (let i = 0; i < 3; i++) await server.failed("mail.send", `550 mailbox user${i} unavailable`);
+  for (let i = 0; i < 2; i++) await server.failed("mail.send", "550 greylisted"); // of the same kind
   await server.failed("other", "disk full");
   const page = await place.page(server, "/failures");
   const row = page.locator("tr", { hasText: "mailbox" });
@@ -125,6 +126,7 @@ export async function failures_are_found_and_retried_by_group(place) {
   await confirm(page, "Retry 3 tasks");
   await page.getByRole("button", { name: "Done", exact: true }).click();
   await until(async () => (await server.call("GET", "/tasks?type=mail.send&status=pending")).items.length === 3, "the group is retried");
+  equal((await server.call("GET", "/tasks?type=mail.send&status=failed")).items.length, 2);
   equal((await server.call("GET", "/tasks?type=other&status=failed")).items.length, 1);
 }
 

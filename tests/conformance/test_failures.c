@@ -1,7 +1,7 @@
 /*
  * test_failures.c - attempts that fail, by groups of failures that are alike.
  */
-#include "support/ops.h"
+#include "support/bulk.h"
 
 #include "model/failure_group.h"
 
@@ -90,6 +90,52 @@ static void test_failures__ends_and_what_is_none(struct fa_t *t)
     CHECK_GROUPS(t, "x/-/for good/1/1");
 }
 
+static const char *group_id(struct fa_t *t, size_t i)
+{
+    groups(t, &(struct fa_failure_query){0});
+    return fa_arena_strdup(&t->arena, t->op.failures->items[i].id);
+}
+
+static void test_failures__one_group_is_listed_and_retried(struct fa_t *t)
+{
+    const char *wanted[2], *others[4], *group;
+
+    for (size_t i = 0; i < 2; i++) {
+        wanted[i] = fa_t_submit(t, .type = "mail", .max_attempts = 1);
+        fail(t, wanted[i], "smtp", i == 0 ? "no route to 10.0.0.7" : "no route to 10.0.0.8");
+    }
+    group = group_id(t, 0);
+    others[0] = fa_t_submit(t, .type = "mail", .max_attempts = 1);
+    fail(t, others[0], "smtp", "mailbox full");
+    others[1] = fa_t_submit(t, .type = "mail", .max_attempts = 1);
+    fail(t, others[1], NULL, "no route to 10.0.0.7");
+    others[2] = fa_t_submit(t, .type = "news", .max_attempts = 1);
+    fail(t, others[2], "smtp", "no route to 10.0.0.7");
+    others[3] = fa_t_submit(t, .type = "mail"); /* has not failed */
+    CHECK_OK(t, fa_t_list(t, .failure_group = group));
+    CHECK_INT(t->op.tasks->count, 2);
+    CHECK_STR(t->op.tasks->items[0].id, wanted[1]);
+    CHECK_STR(t->op.tasks->items[1].id, wanted[0]);
+    CHECK_OK(t, fa_t_list(t, .failure_group = group, .type = "news"));
+    CHECK_INT(t->op.tasks->count, 0);
+    CHECK_INT(fa_t_bulk_count(t, FA_T_BULK(RETRY, .failure_group = group)), 2);
+    fa_t_bulk_completes(t, fa_t_bulk(t, RETRY, .failure_group = group), 2, 0);
+    for (size_t i = 0; i < 2; i++)
+        CHECK_NOW(t, wanted[i], FAINA_PENDING);
+    for (size_t i = 0; i < 3; i++)
+        CHECK_NOW(t, others[i], FAINA_DEAD_LETTER);
+    CHECK_NOW(t, others[3], FAINA_PENDING);
+}
+
+static void test_failures__a_group_of_no_id(struct fa_t *t)
+{
+    CHECK_OK(t, fa_t_list(t, .failure_group = "0123456789abcdef"));
+    CHECK_INT(t->op.tasks->count, 0);
+    CHECK_CODE(t, fa_t_list(t, .failure_group = "smtp"), FAINA_INVALID_REQUEST);
+    CHECK_CODE(t, fa_t_list(t, .failure_group = ""), FAINA_INVALID_REQUEST);
+    CHECK_CODE(t, fa_t_list(t, .failure_group = "0123456789ABCDEF"), FAINA_INVALID_REQUEST);
+}
+
 static void test_failures__survive_a_restart(struct fa_t *t)
 {
     fail(t, fa_t_submit(t, .type = "x"), NULL, "no 1");
@@ -148,6 +194,8 @@ int main(int argc, char **argv)
         FA_T_CASE_SQL(test_failures__by_what_they_have_in_common),
         FA_T_CASE_SQL(test_failures__namespaces_and_times),
         FA_T_CASE_SQL(test_failures__ends_and_what_is_none),
+        FA_T_CASE_SQL(test_failures__one_group_is_listed_and_retried),
+        FA_T_CASE_SQL(test_failures__a_group_of_no_id),
         FA_T_CASE_NEEDS(test_failures__survive_a_restart, FA_T_DURABLE | FA_T_SQL),
         FA_T_CASE_SQL(test_failures__are_bounded),
     };

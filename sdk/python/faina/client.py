@@ -126,8 +126,8 @@ class Client:
 
     def list(self, limit=None, **filters):
         """All tasks that fulfil the filters, newest first, read page by page: status type name team_id parent_id
-        created_by idempotency_key created_after updated_before worker_id resource error_kind group origin
-        schedule metadata={path: value} due_before sort order ..."""
+        created_by idempotency_key created_after updated_before worker_id resource error_kind failure_group
+        group origin schedule metadata={path: value} due_before sort order ..."""
         names = as_filter(filters)
         if self.namespace:
             names.setdefault("namespace", self.namespace)

@@ -74,13 +74,14 @@ const struct fa_route fa_routes[] = {
      "'{\"tasks\":[{\"type\":\"mail.send\",\"input\":1},{\"type\":\"mail.send\",\"input\":2}]}'"},
     {"GET", FA_API "/tasks", FA_OP_LIST, fa_handle_list, 0, NULL,
      "namespace status type name teamId team_id parentId createdBy group idempotencyKey workerId "
-     "resource errorKind origin schedule metadata.* createdAfter createdBefore updatedAfter "
-     "updatedBefore endedAfter endedBefore dueBefore sort order " PAGE " brief",
+     "resource errorKind failureGroup origin schedule metadata.* createdAfter createdBefore "
+     "updatedAfter updatedBefore endedAfter endedBefore dueBefore sort order " PAGE " brief",
      NULL, &fa_shape_tasks, 200,
      "List tasks, newest first",
      "Lists one namespace; `namespace=*` lists all. `status` takes several with commas between. "
      "`workerId` lists the tasks that the worker holds, `resource` those that use it, `errorKind` "
-     "those whose last error is of this kind, `origin` those that this workflow created, "
+     "those whose last error is of this kind, `failureGroup` those whose last error is in the "
+     "group with this id (`/failures`), `origin` those that this workflow created, "
      "`schedule` those that the times of this schedule created, `metadata.PATH=VALUE` those whose "
      "metadata has this value at the path, and `dueBefore` pending ones that are due before the "
      "time (without `runAt` a task is due when it is submitted). `sort` is `createdAt`, "
@@ -471,7 +472,8 @@ const struct fa_route fa_routes[] = {
      "Attempts that failed, by type, kind and message without numbers, ids and quoted text; those "
      "with a failure since `since`. `count` is over all time. `namespace=*` lists all. 1,000 "
      "groups of a namespace are kept: of more, those without a failure for the longest time are "
-     "removed, and so is a group 90 days after its last failure.",
+     "removed, and so is a group 90 days after its last failure. The filter `failureGroup` selects "
+     "the tasks of a group by its `id`, also in `/tasks:retry`.",
      "curl \"$URL" FA_API "/failures?type=mail.send\""},
     {"GET", FA_API "/audit", FA_OP_AUDIT_LIST,
      fa_handle_audit, 0, NULL, "who act target from to order " PAGE, NULL, &fa_shape_audit, 200,

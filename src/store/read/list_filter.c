@@ -215,6 +215,9 @@ static bool has_columns(const struct fa_list_filter *filter, const struct fa_row
            (query->resource == NULL || uses(row, query->resource)) &&
            (query->schedule == NULL || fa_filter_is_of_schedule(row->key, query->schedule)) &&
            (query->error_kind == NULL || fa_filter_is_error_kind(row->error, query->error_kind)) &&
+           (query->failure_group == NULL ||
+            fa_filter_is_of_failure_group(row->lane->ns, row->lane->type, row->error,
+                                          query->failure_group)) &&
            has_times(query, row);
 }
 

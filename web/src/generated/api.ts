@@ -576,6 +576,8 @@ export interface Schemas {
     resource?: string;
     /** Whose last error is of this kind */
     errorKind?: string;
+    /** Whose last error is in the group with this id (`/failures`) */
+    failureGroup?: string;
     /** Created by this workflow */
     origin?: string;
     /** Created by the times of this schedule */

@@ -28,6 +28,7 @@ export const FIELDS: Field[] = [
   { name: "status", param: "status", help: "one or several, with commas", values: [...STATUSES, "active", "ended"] },
   { name: "name", param: "name", help: "display name" },
   { name: "error", param: "errorKind", help: "kind of the last error" },
+  { name: "failure", param: "failureGroup", help: "id of the group of failures of the last error" },
   { name: "worker", param: "workerId", help: "the worker that holds it" },
   { name: "resource", param: "resource", help: "a resource that it uses" },
   { name: "group", param: "group", help: "fair share group" },

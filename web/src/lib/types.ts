@@ -64,6 +64,7 @@ export interface Bucket {
 }
 
 export interface FailureGroup {
+  id: string;
   namespace?: string;
   type: string;
   kind: string | null;

@@ -208,18 +208,10 @@ export function FailuresView() {
   const groups = [...(answer.data?.items ?? [])].sort((a, b) => b.count - a.count || b.lastAt.localeCompare(a.lastAt));
   const onGroup = (act: Act, group: FailureGroup) => {
     const where = group.namespace ?? ns();
-    if (act === "cancel") {
-      // What has failed for good has ended. The others wait for their next attempt.
-      bulk.value = { act, filters: [{ type: group.type, status: "pending", errorKind: group.kind, ...(where ? { namespace: where } : {}) }], what: `${group.type} tasks that wait for another attempt after the error ${group.kind}`, onDone: answer.reload };
-      return;
-    }
-    const same = groups.filter((other) => other.type === group.type && other.kind === group.kind && other.namespace === group.namespace);
-    if (same.length > 1 && group.taskIds.length >= group.count) {
-      bulk.value = { act, ids: group.taskIds, what: `the ${formatCount(group.count)} tasks of this group`, onDone: answer.reload };
-      return;
-    }
-    const filter: Record<string, unknown> = { type: group.type, status: "failed,dead_letter", endedAfter: since, ...(group.kind ? { errorKind: group.kind } : {}), ...(where ? { namespace: where } : {}) };
-    bulk.value = { act, filters: [filter], what: `failed ${group.type} tasks${group.kind ? ` with the error ${group.kind}` : ""}${same.length > 1 ? `, which are ${same.length} groups` : ""}`, onDone: answer.reload };
+    // What has failed for good has ended. The others wait for their next attempt.
+    const filter = { failureGroup: group.id, type: group.type, status: act === "cancel" ? "pending" : "failed,dead_letter", ...(where ? { namespace: where } : {}) };
+    const what = act === "cancel" ? `${group.type} tasks of this group that wait for another attempt` : `the failed ${group.type} tasks of this group`;
+    bulk.value = { act, filters: [act === "cancel" ? filter : { ...filter, endedAfter: since }], what, onDone: answer.reload };
   };
   return (
     <Page title="Failures" answer={answer} lead="Failed tasks, grouped by type, kind of error and message. Numbers, ids and quoted text are left out of the messages."
@@ -245,7 +237,7 @@ export function FailuresView() {
                     <td class="nowrap">{group.taskIds.slice(0, 2).map((id) => <><ShortId key={id} id={id} to />{" "}</>)}</td>
                     <td><div class="row-actions">{can("operate") && <>
                       <Button small icon="retry" onClick={() => onGroup("retry", group)}>Retry</Button>
-                      <Menu label={`More for ${group.type}`} items={[...(group.kind ? [{ text: "Cancel those that wait for a retry", icon: "cancelled", isDangerous: true, run: () => onGroup("cancel", group) }] : []), { text: "Delete the group", icon: "close", isDangerous: true, run: () => onGroup("delete", group) }]} />
+                      <Menu label={`More for ${group.type}`} items={[{ text: "Cancel those that wait for a retry", icon: "cancelled", isDangerous: true, run: () => onGroup("cancel", group) }, { text: "Delete the group", icon: "close", isDangerous: true, run: () => onGroup("delete", group) }]} />
                     </>}</div></td>
                   </tr>
                 ))}
