@@ -420,11 +420,11 @@ static void body_broker(const struct fa_op *op, struct fa_json_writer *w)
 
 static void body_settings(const struct fa_op *op, struct fa_json_writer *w)
 {
-    struct fa_store_settings settings = op->settings;
+    struct fa_settings_body body = {.redact = op->settings.redact};
 
-    if (settings.redact.count == 0) /* none is [], and not nothing */
-        settings.redact.items = (const char *const[]){NULL};
-    fa_shape_put(w, &fa_body_settings, &settings);
+    if (body.redact.count == 0) /* none is [], and not nothing */
+        body.redact.items = (const char *const[]){NULL};
+    fa_shape_put(w, &fa_body_settings, &body);
 }
 
 static void body_team(const struct fa_op *op, struct fa_json_writer *w)

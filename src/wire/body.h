@@ -129,7 +129,12 @@ struct fa_broker_body {
 };
 extern const struct fa_shape fa_body_broker;
 
-extern const struct fa_shape fa_body_settings; /* struct fa_store_settings */
+/* PUT /settings */
+struct fa_settings_body {
+    struct fa_texts redact;
+    const char *reason;
+};
+extern const struct fa_shape fa_body_settings;
 
 struct fa_team_body {
     const char *id; /* as in the path, or not there */
@@ -195,7 +200,11 @@ extern const struct fa_shape fa_body_token;
 /* POST /events: into a struct faina_emit. */
 extern const struct fa_shape fa_body_emit;
 
-extern const struct fa_shape fa_body_none; /* no members */
+/* Acts that are described by their path. */
+struct fa_reason_body {
+    const char *reason;
+};
+extern const struct fa_shape fa_body_reason;
 
 /* POST /workflows:test */
 struct fa_match_body {

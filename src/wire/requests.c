@@ -601,7 +601,7 @@ REQUEST(claims, "Claims",
  * The other requests
  */
 
-REQUEST(none, NULL, {.name = NULL});
+REQUEST(reason, "Reason", REASON(struct fa_reason_body, reason));
 
 REQUEST(rate, "Rate",
     FA_ROW("count", INT64, struct faina_rate, count, .flags = FA_FIELD_REQUIRED, .min = 1,
@@ -740,9 +740,10 @@ REQUEST(token, "TokenBody",
     REASON(struct fa_token_body, reason));
 
 #define SETTINGS(json_name, member, ...)                                                           \
-    FA_ROW_TEXTS(json_name, struct fa_store_settings, member.items, member.count, __VA_ARGS__)
+    FA_ROW_TEXTS(json_name, struct fa_settings_body, member.items, member.count, __VA_ARGS__)
 
 REQUEST(settings, "SettingsBody",
     SETTINGS("redact", redact, .flags = FA_FIELD_REQUIRED,
-             .doc = "Paths of values that answers leave out; [] shows all"));
+             .doc = "Paths of values that answers leave out; [] shows all"),
+    REASON(struct fa_settings_body, reason));
 /* clang-format on */

@@ -58,9 +58,13 @@ def test_who_what_and_why(place):
     server("PUT", "/resources/gpu", {"maxConcurrency": 2, "reason": "two cards"}, 200)
     server("DELETE", "/resources/gpu?reason=sold", None, 204)
     server("PUT", "/crons/c", {"schedule": "0 3 1 1 *", "task": {"type": "t"}, "reason": "yearly"}, 200)
-    server("DELETE", "/crons/c", None, 204)
+    server("POST", "/crons/c:run", {"reason": "early"}, 201)
+    server("DELETE", "/crons/c", {"reason": "not needed"}, 204)
     server("PUT", "/workflows/w?reason=tried", {"workflow": "w", "triggers": [
         {"name": "t", "on": "e", "task": {"type": "t"}}]}, 200)
+    server("POST", "/workflows/w:disable", {"reason": "too many"}, 200)
+    server("DELETE", "/workflows/w", {}, 204)
+    server("PUT", "/settings", {"redact": ["password"], "reason": "secrets"}, 200)
     server("POST", f"/tasks:purge", {"type": "t", "reason": "old"}, 200)
     shown = [(e["who"], e["act"], e["target"], e["reason"]) for e in entries(server, "?order=asc")]
     equal(shown[0][:3], (getpass.getuser(), "token create", "boss"))
@@ -76,8 +80,12 @@ def test_who_what_and_why(place):
         ("boss", "resource set", "gpu", "two cards"),
         ("boss", "resource remove", "gpu", "sold"),
         ("boss", "cron put", "c", "yearly"),
-        ("boss", "cron remove", "c", None),
+        ("boss", "cron run", "c", "early"),
+        ("boss", "cron remove", "c", "not needed"),
         ("boss", "workflow put", "w", "tried"),
+        ("boss", "workflow disable", "w", "too many"),
+        ("boss", "workflow remove", "w", None),
+        ("boss", "settings set", None, "secrets"),
         ("boss", "purge", "*/t", "old")])
     newest = entries(server, f"?who=night%20shift&target={task}")
     equal([e["act"] for e in newest], ["delete", "cancel", "update", "retry", "cancel"])
@@ -97,6 +105,8 @@ def test_without_tokens_and_refused(place):
     server("DELETE", f"/tasks/{server.submit()['id']}", None, 409)
     server("POST", "/lanes:pause", {"type": "x", "reason": 7}, 400)
     server("POST", "/lanes:pause", {"type": "x", "reason": "x" * 1025}, 400)
+    server("DELETE", "/resources/x", {"reason": 7}, 400)
+    server("DELETE", "/resources/x", {"why": "x"}, 400)
     server("GET", "/lanes?reason=x", None, 400)
     server("POST", "/tasks?reason=x", {"type": "t"}, 400)
     server("GET", "/audit?order=up", None, 400)

@@ -412,6 +412,17 @@ static void audit(struct fa_request *req)
                {"token", req->grant.token_id});
 }
 
+/* An act without another body may have a reason. */
+static void handle_with_reason(struct fa_request *req)
+{
+    struct fa_reason_body body = {0};
+
+    if (!fa_request_read(req, &fa_body_reason, &body))
+        return;
+    req->reason = body.reason;
+    req->route->handle(req);
+}
+
 void fa_request_dispatch(struct fa_request *req)
 {
     assert(req->route);
@@ -429,7 +440,7 @@ void fa_request_dispatch(struct fa_request *req)
         return;
     }
     audit(req);
-    req->then = req->route->handle;
+    req->then = req->route->request == &fa_body_reason ? handle_with_reason : req->route->handle;
     req->state = FA_REQUEST_RETURNS;
 }
 
@@ -738,7 +749,7 @@ void fa_request_reason(struct fa_request *req, const char *reason)
 
 static void run(struct fa_request *req, fa_handler *then)
 {
-    const char *reason = fa_url_param(&req->url, "reason");
+    const char *reason = req->reason ? req->reason : fa_url_param(&req->url, "reason");
 
     assert(req->state != FA_REQUEST_RESPONDS);
     for (size_t i = 0; reason && i < req->posted.count; i++)

@@ -55,7 +55,8 @@ struct fa_request {
     const char *host;   /* of the URL or the header Host; NULL: none */
     struct fa_url url;
     const struct fa_route *route;
-    const char *part; /* {id} or {name}, decoded; NULL: none */
+    const char *part;   /* {id} or {name}, decoded; NULL: none */
+    const char *reason; /* of a body that has nothing else; NULL: none */
     struct fa_grant grant;
     uint64_t session; /* that the grant is from (sessions.h); 0: none */
     struct fa_buf body;

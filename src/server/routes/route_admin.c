@@ -156,7 +156,7 @@ static void after_settings_put(struct fa_request *req)
 
 void fa_handle_settings_put(struct fa_request *req)
 {
-    struct fa_store_settings body = {0};
+    struct fa_settings_body body = {0};
 
     if (!fa_request_unversioned(req) || !fa_request_read(req, &fa_body_settings, &body))
         return;
@@ -164,7 +164,8 @@ void fa_handle_settings_put(struct fa_request *req)
         fa_respond_missing(req, "redact");
         return;
     }
-    fa_request_op(req, FA_OP_SETTINGS_SET)->settings = body;
+    fa_request_op(req, FA_OP_SETTINGS_SET)->settings.redact = body.redact;
+    fa_request_reason(req, body.reason);
     fa_request_run(req, after_settings_put);
 }
 

@@ -111,8 +111,6 @@ static void after_bulk_cancel(struct fa_request *req)
 
 void fa_handle_bulk_cancel(struct fa_request *req)
 {
-    if (!fa_request_read(req, &fa_body_none, NULL))
-        return;
     fa_request_part_op(req, FA_OP_BULK_CANCEL);
     fa_request_run(req, after_bulk_cancel);
 }

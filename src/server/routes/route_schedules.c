@@ -110,7 +110,7 @@ void fa_handle_cron_run(struct fa_request *req)
 {
     struct fa_op *op;
 
-    if (!fa_request_read(req, &fa_body_none, NULL) || !fa_request_unversioned(req))
+    if (!fa_request_unversioned(req))
         return;
     op = make_op(req, FA_OP_CRON_RUN);
     op->wants_task = true;

@@ -180,7 +180,7 @@ static void set_enabled(struct fa_request *req, bool is_on)
     struct fa_op *op;
     int64_t version;
 
-    if (!fa_request_read(req, &fa_body_none, NULL) || !fa_request_workflow_version(req, &version))
+    if (!fa_request_workflow_version(req, &version))
         return;
     op = make_op(req, FA_OP_WORKFLOW_ENABLE, req->part);
     op->workflow.enable = is_on;

@@ -1105,6 +1105,10 @@ export interface Schemas {
     dead_letter: number;
     cancelled: number;
   };
+  "Reason": {
+    /** Why, for the audit */
+    reason?: string;
+  };
   "Release": {
     /** The worker that holds the task */
     workerId?: string;
@@ -1179,6 +1183,8 @@ export interface Schemas {
   "SettingsBody": {
     /** Paths of values that answers leave out; [] shows all */
     redact: (string)[];
+    /** Why, for the audit */
+    reason?: string;
   };
   "Snooze": {
     /** The worker that holds the task */
