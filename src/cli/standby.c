@@ -68,6 +68,12 @@ static enum faina_code begin(struct fa_standby *standby, struct faina_error *err
     return code;
 }
 
+static void log_takeover(const struct fa_log *log, const char *url)
+{
+    FA_LOG(log, FA_LOG_INFO, "took over the file: the process that had it open has ended",
+           {"file", fa_service_file(url)});
+}
+
 /* Y1. Another process may be faster: then the engine is remote, or the file is in use. */
 static void try_to_take_over(struct fa_standby *standby)
 {
@@ -82,9 +88,7 @@ static void try_to_take_over(struct fa_standby *standby)
     }
     code = begin(standby, &err);
     if (code == FAINA_OK) {
-        FA_LOG(standby->config.log, FA_LOG_INFO,
-               "took over the file: the process that had it open has ended",
-               {"file", fa_service_file(standby->url)});
+        log_takeover(standby->config.log, standby->url);
         return;
     }
     FA_LOG(standby->config.log, FA_LOG_WARN, "can't take over the file",
@@ -203,8 +207,11 @@ int fa_standby_open(struct fa_cli *cli, const struct fa_log *log, const sigset_t
         if (code != FAINA_OK && !(code == FAINA_UNAVAILABLE && has_waited))
             return fa_cli_fail(cli, &err);
         if (code == FAINA_OK &&
-            (!fa_service_is_remote(cli->service) || !fa_service_file(cli->address)))
+            (!fa_service_is_remote(cli->service) || !fa_service_file(cli->address))) {
+            if (has_waited)
+                log_takeover(log, cli->address);
             return FA_EXIT_OK;
+        }
         if (!has_waited &&
             fa_service_info(cli->service, false, &cli->arena, &info, NULL) == FAINA_OK)
             FA_LOG(log, FA_LOG_WARN,

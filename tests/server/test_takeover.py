@@ -93,6 +93,7 @@ def test_a_server_takes_over_from_a_worker_and_from_a_server(place):
     wait_until(lambda: second.has('"listening"') or third.has('"listening"'), "one of them serves")
     first = second if second.has('"listening"') else third
     rest = third if first is second else second
+    is_true(first.has("took over the file"), first.lines)
     runs(place, "two")
     is_true(not rest.has('"listening"'), rest.lines)
     first.kill()
