@@ -255,6 +255,7 @@ static void query_emitted_events(const struct fa_op *op, struct fa_call *call)
         return;
     add_param(call, "type", query->type);
     add_time_param(call, "since", query->since_us);
+    add_param(call, "order", query->descending ? "desc" : NULL);
     add_int_param(call, "limit", query->limit);
     add_param(call, "cursor", query->cursor);
 }

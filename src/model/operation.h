@@ -232,7 +232,8 @@ struct fa_emitted_query {
     const char *id; /* only this one; NOT_FOUND when it isn't stored; NULL: all */
     const char *type;
     int64_t since_us;
-    int limit; /* 0: 100 */
+    bool descending; /* newest first */
+    int limit;       /* 0: 100 */
     const char *cursor;
 };
 

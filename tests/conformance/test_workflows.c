@@ -425,6 +425,16 @@ static void test_emit__is_kept(struct fa_t *t)
     CHECK_STR(t->op.emitted_events->next_cursor, NULL);
     CHECK_OK(t, emitted_events(t, .type = "other"));
     CHECK_INT(t->op.emitted_events->count, 2);
+    CHECK_OK(t, emitted_events(t, .limit = 2, .descending = true));
+    CHECK_STR(t->op.emitted_events->items[0].id, "e3");
+    CHECK_STR(t->op.emitted_events->items[1].id, "e2");
+    CHECK_OK(t, emitted_events(t, .limit = 2, .descending = true,
+                               .cursor = t->op.emitted_events->next_cursor));
+    CHECK_INT(t->op.emitted_events->count, 1);
+    CHECK_STR(t->op.emitted_events->items[0].id, "e1");
+    CHECK_OK(t, emitted_events(t, .since_us = t->op.emitted_events->items[0].at_us + 1,
+                               .type = "other", .descending = true));
+    CHECK_INT(t->op.emitted_events->count, 2);
     CHECK_OK(t, emitted_events(t, .id = "e1"));
     CHECK_STR(t->op.emitted_events->items[0].type, "object.created");
     CHECK_CODE(t, emitted_events(t, .id = "nothing"), FAINA_NOT_FOUND);

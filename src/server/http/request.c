@@ -535,6 +535,18 @@ bool fa_request_bool(struct fa_request *req, const char *name, bool *out)
     return true;
 }
 
+bool fa_request_order(struct fa_request *req, bool *is_descending)
+{
+    const char *text = fa_url_param(&req->url, "order");
+
+    if (!text)
+        return true;
+    if (strcmp(text, "desc") != 0 && strcmp(text, "asc") != 0)
+        return refuse_param(req, "order", "desc or asc");
+    *is_descending = text[0] == 'd';
+    return true;
+}
+
 /* A parameter that `parse` reads. */
 static bool read_param(struct fa_request *req, const char *name,
                        enum faina_code (*parse)(const char *text, const char *name, int64_t *out,

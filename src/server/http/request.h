@@ -121,6 +121,8 @@ bool fa_request_int(struct fa_request *req, const char *name, int64_t min, int64
                     int64_t *out);
 bool fa_request_bool(struct fa_request *req, const char *name, bool *out);
 bool fa_request_time(struct fa_request *req, const char *name, int64_t *out_us);
+/* `order`: desc or asc; `out` keeps its value without it. */
+bool fa_request_order(struct fa_request *req, bool *is_descending);
 bool fa_request_duration(struct fa_request *req, const char *name, int64_t *out_ms);
 bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out);
 /* For the end of an error about a status: what another word for one is here; or "". */

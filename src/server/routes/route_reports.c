@@ -58,20 +58,15 @@ static void after_audit(struct fa_request *req)
 void fa_handle_audit(struct fa_request *req)
 {
     struct fa_audit_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
-    const char *order = fa_url_param(&req->url, "order");
-    struct faina_error err;
+    bool is_descending = true;
     int64_t limit = 0;
 
     if (!fa_request_time(req, "from", &query->from_us) ||
         !fa_request_time(req, "to", &query->to_us) ||
-        !fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
+        !fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit) ||
+        !fa_request_order(req, &is_descending))
         return;
-    query->ascending = order && strcmp(order, "asc") == 0;
-    if (order && !query->ascending && strcmp(order, "desc") != 0) {
-        fa_error_field(&err, FAINA_INVALID_REQUEST, "order", "order must be desc or asc");
-        fa_respond_problem(req, &err);
-        return;
-    }
+    query->ascending = !is_descending;
     query->who = fa_url_param(&req->url, "who");
     query->act = fa_url_param(&req->url, "act");
     query->target = fa_url_param(&req->url, "target");

@@ -43,7 +43,8 @@ void fa_handle_emitted_events(struct fa_request *req)
     query->type = fa_url_param(&req->url, "type");
     query->cursor = fa_url_param(&req->url, "cursor");
     if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit) ||
-        !fa_request_time(req, "since", &query->since_us))
+        !fa_request_time(req, "since", &query->since_us) ||
+        !fa_request_order(req, &query->descending))
         return;
     query->limit = (int)limit;
     fa_request_op(req, FA_OP_EMITTED_LIST)->emitted_query = query;

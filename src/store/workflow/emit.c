@@ -617,17 +617,21 @@ enum faina_code fa_flows_process_ends(struct fa_unit *unit, struct faina_error *
 
 /* Listing, purging ---------------------------------------------------------------------------- */
 
-static enum faina_code list_emitted(struct fa_db *db, const char *ns, const char *type,
-                                    struct emitted_list *list, struct faina_error *err)
+static enum faina_code list_emitted(struct fa_db *db, const char *ns,
+                                    const struct fa_emitted_query *query, struct emitted_list *list,
+                                    struct faina_error *err)
 {
     enum faina_code code;
 
     do {
-        struct fa_value params[] = {fa_value_int(list->last_us), fa_value_int(list->last_seq),
-                                    fa_value_text(ns), fa_value_text(type ? type : ""),
-                                    fa_pager_next(&list->pager)};
+        struct fa_value params[] = {
+            fa_value_int(list->last_us), fa_value_int(list->last_seq),
+            fa_value_text(ns),           fa_value_text(query->type ? query->type : ""),
+            fa_pager_next(&list->pager), fa_value_int(query->since_us)};
 
-        code = fa_db_one(db, FA_SQL_EMITTED_LIST, params, 5, sink_emitted, list, err);
+        code = query->descending
+                   ? fa_db_one(db, FA_SQL_EMITTED_LIST_BACK, params, 6, sink_emitted, list, err)
+                   : fa_db_one(db, FA_SQL_EMITTED_LIST, params, 5, sink_emitted, list, err);
     } while (code == FAINA_OK && fa_pager_goes_on(&list->pager));
     return code;
 }
@@ -640,7 +644,9 @@ enum faina_code fa_read_emitted(struct fa_source *source, struct fa_op *op)
     struct emitted_list list = {.source = source,
                                 .arena = op->arena,
                                 .pager = fa_pager_of_limit(limit),
-                                .last_us = query->since_us > 0 ? query->since_us - 1 : 0,
+                                .last_us = query->descending     ? INT64_MAX
+                                           : query->since_us > 0 ? query->since_us - 1
+                                                                 : 0,
                                 .last_seq = INT64_MAX};
     enum faina_code code = FAINA_OK;
 
@@ -649,7 +655,7 @@ enum faina_code fa_read_emitted(struct fa_source *source, struct fa_op *op)
     if (code == FAINA_OK && query->id != NULL)
         code = find_emitted(source->db, ns, query->id, &list, &op->error);
     else if (code == FAINA_OK)
-        code = list_emitted(source->db, ns, query->type, &list, &op->error);
+        code = list_emitted(source->db, ns, query, &list, &op->error);
     if (code == FAINA_OK && query->id != NULL && list.count == 0)
         return fa_error_set(&op->error, FAINA_NOT_FOUND,
                             "there is no event %.200s, or it is no longer kept", query->id);
