@@ -77,7 +77,9 @@ export function UPlotChart({ buckets, kind, label }: ChartProps) {
       series: [
         { label: "time", value: (_self, v) => (v === null ? "–" : new Date(v * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", timeZone: zone.value === "utc" ? "UTC" : undefined })) },
         ...lines.map((line) => ({
-          label: line.name, stroke: color(line.color), width: 1.5, dash: line.dash, points: { show: false }, spanGaps: true,
+          label: line.name, stroke: color(line.color), width: 1.5, dash: line.dash, spanGaps: true,
+          points: { size: 5, show: (self: uPlot, i: number) => (self.data[i] as (number | null | undefined)[]).filter((v) => v !== null && v !== undefined).length === 1 }, // a line needs two
+
           fill: line.fill ? color(`${line.color}-fill`) : undefined,
           // Without a pointer, the last value.
           value: (self: uPlot, v: number | null, at: number, i: number | null) => format(i === null || i === undefined ? (self.data[at]!.at(-1) as number | null) : v),

@@ -36,7 +36,7 @@ export function findStuck(stats: Stats, workers: Worker[] | undefined, resources
     const held = type.byStatus.claimed + type.byStatus.running;
     if (type.paused) {
       found.push({ kind: "paused", title: `${type.type} is paused`, text: `${formatCount(waiting)} waiting. Resume the type to let them run.`, href: link(["types"], { q: type.type }) });
-    } else if (workers && !takesAll && !handled.has(type.type.toLowerCase()) && !held) {
+    } else if (type.oldestReadyAt && workers && !takesAll && !handled.has(type.type.toLowerCase()) && !held) {
       found.push({ kind: "unhandled", title: `No worker handles ${type.type}`, text: `${formatCount(waiting)} waiting. No live worker has a handler for this type.`, href });
     } else if (type.oldestReadyAt && now.value - Date.parse(type.oldestReadyAt) > 10 * 60000) {
       found.push({ kind: "late", title: `${type.type} is behind`, text: `The oldest ready task has waited for ${formatSpan(now.value - Date.parse(type.oldestReadyAt))}.`, href });
@@ -157,7 +157,7 @@ function Health({ stuck, isKnown }: { stuck: Stuck[]; isKnown: boolean }) {
     <ul class="stuck" aria-label="What is stuck">
       {stuck.slice(0, 6).map((item) => (
         <li key={item.title}>
-          <a href={item.href}><Icon name={STUCK_ICON[item.kind]} /><strong>{item.title}</strong><span>{item.text}</span></a>
+          <a href={item.href}><Icon name={STUCK_ICON[item.kind]} /><div><strong>{item.title}</strong><span>{item.text}</span></div></a>
         </li>
       ))}
       {stuck.length > 6 && <li class="faint pad">and {stuck.length - 6} more</li>}
@@ -198,6 +198,8 @@ function Chart(props: ChartProps) {
   return <div class="chart">{Found && props.buckets ? <Found.component {...props} /> : null}</div>;
 }
 
+const FIRST_HANDLER = `mkdir -p handlers; printf '#!/bin/sh\\ncat\\n' >handlers/hello; chmod +x handlers/hello`;
+
 function FirstTask() {
   const submit = () => attempt("", async () => {
     const task = await send<{ id: string }>("POST", "/tasks", { type: "hello", name: "First task", input: { name: "Ann" }, namespace: namespace.value && namespace.value !== "*" ? namespace.value : undefined });
@@ -210,8 +212,9 @@ function FirstTask() {
         <p>Submit one on the command line, or over HTTP. It appears here at once.</p>
         <Command text={`faina submit hello '{"name":"Ann"}'`} />
         <Command text={`curl ${location.origin}${location.pathname.replace(/[^/]*$/, "")}api/v1/tasks -H 'Content-Type: application/json' -d '{"type":"hello","input":{"name":"Ann"}}'`} />
-        <p>Then let a worker run it. An executable file <code>handlers/hello</code> handles the type <code>hello</code>:</p>
-        <Command text="faina worker --handlers examples/handlers" />
+        <p>Then let a worker run it. An executable file <code>handlers/hello</code> handles the type <code>hello</code>; this one returns its input:</p>
+        <Command text={FIRST_HANDLER} />
+        <Command text="faina worker" />
         {can("submit") && <p><Button kind="primary" icon="plus" onClick={() => void submit()}>Submit the first task</Button></p>}
         <p class="faint"><Status status="pending" /> A task waits until a worker claims it; its page says why it is not running.</p>
       </div>
