@@ -47,11 +47,11 @@ export async function a_button_acts_on_what_was_seen(place) {
   await page.locator("dialog[open]").waitFor();
   // While the question is open a worker starts the task. The page must not learn of it first.
   place.expected.push(/ERR_FAILED/);
-  await page.route("**/api/v1/tasks/*", async (route) => (route.request().method() === "GET" ? route.abort() : route.continue()));
+  await page.route(/\/api\/v1\/tasks\/[^/]*$/, async (route) => (route.request().method() === "GET" ? route.abort() : route.continue()));
   await server.call("POST", `/tasks/${task.id}:start`, { workerId: "w" }, 200);
   await confirm(page, "Cancel the task");
   await page.locator("dialog .notice.bad").waitFor();
-  check((await page.locator("dialog .notice.bad").innerText()).includes("meanwhile"));
+  check((await page.locator("dialog .notice.bad").innerText()).includes("by w (started) meanwhile"), "who has changed it is named");
   equal(await status(server, task.id), "running");
 }
 
@@ -114,20 +114,99 @@ many_tasks_are_retried_with_a_dry_run.onPostgres = true;
 export async function failures_are_found_and_retried_by_group(place) {
   const server = await place.serve();
   if (!(await server.has("GET", "/failures"))) return;
-  for (let i = 0; i < 3; i++) await server.failed("mail.send", `550 mailbox user${i} unavailable`);
-  for (let i = 0; i < 2; i++) await server.failed("mail.send", "550 greylisted"); // of the same kind
+  for (let i = 0; i < 12; i++) await server.failed("mail.send", `550 mailbox user${i} unavailable`);
+  await server.failed("mail.send", "no route to host"); // of the same type and kind
   await server.failed("other", "disk full");
   const page = await place.page(server, "/failures");
   const row = page.locator("tr", { hasText: "mailbox" });
   await row.waitFor();
-  equal((await row.locator("td").first().innerText()).trim(), "3");
+  equal((await row.locator("td").first().innerText()).trim(), "12");
   if (!(await server.has("GET", "/operations"))) return;
   await row.getByRole("button", { name: "Retry" }).click();
-  await confirm(page, "Retry 3 tasks");
+  await confirm(page, "Retry 12 tasks");
   await page.getByRole("button", { name: "Done", exact: true }).click();
-  await until(async () => (await server.call("GET", "/tasks?type=mail.send&status=pending")).items.length === 3, "the group is retried");
-  equal((await server.call("GET", "/tasks?type=mail.send&status=failed")).items.length, 2);
-  equal((await server.call("GET", "/tasks?type=other&status=failed")).items.length, 1);
+  const count = async (filter) => (await server.call("GET", `/tasks?${filter}`)).items.length;
+  await until(async () => (await count("type=mail.send&status=pending")) === 12, "the group is retried");
+  equal(await count("type=mail.send&status=failed"), 1, "the other group of the type is not");
+  equal(await count("type=other&status=failed"), 1);
+  // The link of a group lists its tasks.
+  await page.locator("tr", { hasText: "no route" }).getByRole("link", { name: /no route/ }).click();
+  await page.locator(".tasks-row").waitFor();
+  equal(await page.locator(".tasks-row").count(), 1);
+}
+
+export async function a_group_that_waits_for_a_retry_is_started(place) {
+  const server = await place.serve();
+  for (let i = 0; i < 2; i++) {
+    const task = await server.held("sync.crm", { retry: { base: "2h" } });
+    await server.call("POST", `/tasks/${task.id}:fail`, { workerId: "w", error: `no answer from crm-${i}` }, 200);
+  }
+  const page = await place.page(server, "/failures");
+  await page.getByRole("button", { name: "More for sync.crm" }).click();
+  await page.getByRole("menuitem", { name: "Start those" }).click();
+  await confirm(page, "Change 2 tasks");
+  await page.getByRole("button", { name: "Done", exact: true }).click();
+  const { tasks } = await server.call("POST", "/claims", { workerId: "w", limit: 5 }, 200);
+  equal(tasks.length, 2, "they may start now");
+}
+
+export async function acts_on_a_selection_leave_out_what_has_changed(place) {
+  const server = await place.serve();
+  const [first, second] = [await server.submit("t"), await server.submit("t")];
+  const page = await place.page(server, "/tasks");
+  await page.locator(".tasks-row").nth(1).waitFor();
+  await page.getByRole("checkbox", { name: "Select all rows" }).click();
+  await page.getByRole("button", { name: "Actions", exact: true }).click();
+  await page.getByRole("menuitem", { name: "Cancel" }).click();
+  await page.locator("[data-test=matched]").waitFor();
+  await server.call("PATCH", `/tasks/${first.id}`, { priority: 7 }, 200);
+  await confirm(page, "Cancel 2 tasks");
+  await page.getByText("changed meanwhile").waitFor();
+  equal([await status(server, first.id), await status(server, second.id)], ["pending", "cancelled"]);
+}
+
+export async function the_newest_events_come_first(place) {
+  const server = await place.serve();
+  for (let i = 0; i < 210; i++) await server.call("POST", "/events", { type: "upload", id: `upload-${i}`, data: {} }, 200);
+  const page = await place.page(server, "/events");
+  await page.locator("tbody tr").first().getByRole("link", { name: "upload-209", exact: true }).waitFor();
+  equal(await page.locator("tbody tr").count(), 200);
+  await page.getByRole("button", { name: "Older events" }).click();
+  await page.getByRole("link", { name: "upload-0", exact: true }).waitFor();
+  equal(await page.locator("tbody tr").count(), 210);
+}
+the_newest_events_come_first.onPostgres = true;
+
+export async function the_join_board_says_what_each_key_waits_for(place) {
+  const server = await place.serve();
+  await fill(server); // one of two members of the key h0 has ended
+  const page = await place.page(server, "/workflows/content?tab=joins");
+  const row = page.locator("tbody tr", { hasText: "h0" });
+  await row.locator(".tag.warn", { hasText: "extract.exif" }).waitFor();
+  equal(await row.locator(".tag.good").allInnerTexts(), ["extract.id3"]);
+  const other = await server.submit("extract.exif", { input: { hash: "h0" } });
+  await server.call("POST", `/tasks/${other.id}:start`, { workerId: "w" }, 200);
+  await server.call("POST", `/tasks/${other.id}:complete`, { workerId: "w", output: {} }, 200);
+  await visit(page, "/workflows/content?tab=graph");
+  await visit(page, "/workflows/content?tab=joins");
+  await row.getByText("nothing").waitFor();
+  check((await row.innerText()).includes("fired"), "the end of the last round");
+}
+
+export async function attempts_are_counted_as_the_engine_counts_them(place) {
+  const server = await place.serve();
+  const task = await server.held("t");
+  await server.call("POST", `/tasks/${task.id}:snooze`, { workerId: "w", for: "0s" }, 200); // spends no attempt
+  await server.call("POST", `/tasks/${task.id}:start`, { workerId: "w" }, 200);
+  await server.call("POST", `/tasks/${task.id}:fail`, { workerId: "w", error: { message: "no", retryAfter: "1h" } }, 200);
+  const page = await place.page(server, `/tasks/${task.id}`);
+  await page.locator(".attempts li").nth(1).waitFor();
+  equal(await page.locator(".attempt-number").allInnerTexts(), ["", "1"]);
+  // It waits: the time that it has run doesn't grow.
+  const ran = () => page.locator(".facts div", { hasText: "Ran" }).last().innerText();
+  const before = await ran();
+  await page.waitForTimeout(2500);
+  equal(await ran(), before);
 }
 
 export async function types_resources_schedules_and_tokens_are_managed(place) {

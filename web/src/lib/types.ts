@@ -107,6 +107,7 @@ export interface Session {
 
 export interface Explanation {
   summary: string;
+  line?: string | null;
   reasons: { kind: string; message: string; until: string | null }[];
 }
 

@@ -14,6 +14,10 @@ export interface BulkQuestion {
   filters?: Record<string, unknown>[];
   /** ... these tasks. */
   ids?: string[];
+  /** The versions of them that were shown: a task that has changed since is left as it is. */
+  versions?: Record<string, number | undefined>;
+  /** The update starts them now. */
+  isNow?: boolean;
   /** In words. */
   what: string;
   onDone?: () => void;
@@ -26,11 +30,11 @@ export const operations = signal<Operation[]>([]);
 const NAMES: Record<Act, string> = { retry: "Retry", cancel: "Cancel", delete: "Delete", update: "Change" };
 
 /** One task of a selection. */
-async function actOn(act: Act, id: string, reason: string, set?: Record<string, unknown>) {
+async function actOn(act: Act, id: string, ifMatch: number | undefined, reason: string, set?: Record<string, unknown>) {
   if (act === "delete") {
-    await withReason(reason, (why) => send("DELETE", `/tasks/${id}${why ? `?reason=${encodeURIComponent(why)}` : ""}`));
-  } else if (act === "update") await withReason(reason, (why) => send("PATCH", `/tasks/${id}`, { ...set, ...(why ? { reason: why } : {}) }));
-  else await withReason(reason, (why) => send("POST", `/tasks/${id}:${act}`, why ? { reason: why } : {}));
+    await withReason(reason, (why) => send("DELETE", `/tasks/${id}${why ? `?reason=${encodeURIComponent(why)}` : ""}`, undefined, { ifMatch }));
+  } else if (act === "update") await withReason(reason, (why) => send("PATCH", `/tasks/${id}`, { ...set, ...(why ? { reason: why } : {}) }, { ifMatch }));
+  else await withReason(reason, (why) => send("POST", `/tasks/${id}:${act}`, why ? { reason: why } : {}, { ifMatch }));
 }
 
 /** An older server refuses a reason by name; the act counts more than its reason. */
@@ -50,7 +54,7 @@ export function BulkDialog({ question }: { question: BulkQuestion }) {
   const [progress, setProgress] = useState<{ done: number; failed: number; total: number; isOver: boolean } | null>(null);
   const [failure, setFailure] = useState("");
   const [priority, setPriority] = useState("");
-  const [isNow, setNow] = useState(false);
+  const [isNow, setNow] = useState(question.isNow ?? false);
   const set = question.act === "update" ? { ...(priority.trim() ? { priority: Number(priority) } : {}), ...(isNow ? { runAt: "now" } : {}) } : undefined;
   const isStopped = useRef(false);
   const running = useRef<string[]>([]);
@@ -74,11 +78,11 @@ export function BulkDialog({ question }: { question: BulkQuestion }) {
     const work = async () => {
       for (let id = queue.shift(); id && !isStopped.current; id = queue.shift()) {
         try {
-          await actOn(question.act, id, reason.trim(), set);
+          await actOn(question.act, id, question.versions?.[id], reason.trim(), set);
           done++;
         } catch (problem) {
           failed++;
-          setFailure((problem as Error).message);
+          setFailure(problem instanceof ApiError && problem.status === 412 ? "the task was changed meanwhile; look at it again" : (problem as Error).message);
         }
         setProgress({ done, failed, total: ids.length, isOver: false });
       }

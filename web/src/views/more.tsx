@@ -5,9 +5,9 @@ import { can, get, query, send, session } from "../lib/api";
 import { link, namespace, param, parts, setParams } from "../lib/route";
 import { useQuery } from "../lib/query";
 import { formatBytes, formatCount, formatSeconds, formatShort, formatSpan, formatTime, now } from "../lib/time";
-import type { AuditEntry, Bucket, Cron, FailureGroup, Info, List, Operation, Resource, Stats, TokenInfo, TypeCount, Worker } from "../lib/types";
+import type { AuditEntry, Bucket, Cron, FailureGroup, Info, List, Operation, Resource, Stats, Task, TokenInfo, TypeCount, Worker } from "../lib/types";
 import { quote } from "../lib/filter";
-import { Age, ask, attempt, Bar, Button, Copy, Dialog, Empty, ErrorBox, Facts, Menu, notify, Page, Panel, Pending, ShortId, Sparkline, Tabs, Time } from "../parts/basic";
+import { Age, ask, attempt, Bar, Button, Copy, Dialog, Empty, ErrorBox, Facts, Menu, notify, Page, Panel, Pending, ShortId, Sparkline, Status, Tabs, Time } from "../parts/basic";
 import { BulkDialog, bulk, withReason, type Act } from "../parts/bulk";
 import { findStuck } from "./now";
 
@@ -38,6 +38,7 @@ interface Policies {
 export function TypesView() {
   const stats = useQuery<Stats>(`/stats${query({ namespace: namespace.value })}`, { every: 5000, on: anyEvent, pause: 1500 });
   const workers = useQuery<List<Worker>>("/workers?limit=1000", { every: 15000 });
+  const resources = useQuery<List<Resource>>("/resources?limit=1000", { every: 10000 });
   const policies = useQuery<List<Policies>>(`/types${query({ namespace: namespace.value, limit: 1000 })}`, { every: 60000 });
   const [editing, setEditing] = useState<TypeCount | null>(null);
   const text = param("q").toLowerCase();
@@ -74,13 +75,15 @@ export function TypesView() {
                 {rows.slice(0, 300).map((type, i) => {
                   const why = stuck.find((item) => item.title.includes(type.type));
                   const policy = policies.data?.items.find((item) => item.type.toLowerCase() === type.type.toLowerCase() && item.namespace === type.namespace);
+                  const full = type.byStatus.pending ? (resources.data?.items ?? []).filter((resource) => isFull(resource) && policy?.resources?.some((name) => name.toLowerCase() === resource.name.toLowerCase())) : [];
                   return (
                     <tr key={`${type.namespace} ${type.type}`}>
-                      <td>
+                      <td class="type-name">
                         <a href={link(["tasks"], { q: `type:${quote(type.type)}` })}>{type.type}</a>
                         {namespace.value === "*" && <span class="tag">{type.namespace}</span>}
                         {type.paused && <span class="tag warn">paused</span>}
                         {why && !type.paused && <div class="faint">{why.kind === "unhandled" ? "no worker handles it" : why.text}</div>}
+                        {full.map((resource) => <div class="faint" key={resource.name}><a href={link(["workers"], { tab: "resources" })}>{resource.name}</a> is full</div>)}
                       </td>
                       <td class="num">{formatCount(type.byStatus.pending)}</td>
                       <td class="num">{formatCount(type.byStatus.claimed + type.byStatus.running)}</td>
@@ -88,7 +91,7 @@ export function TypesView() {
                       <td class="num">{formatCount(type.byStatus.completed)}</td>
                       <td class="num">{type.oldestReadyAt ? formatSpan(now.value - Date.parse(type.oldestReadyAt)) : "–"}</td>
                       {i < 40 ? <TypeSpark type={type.type} ns={type.namespace} /> : <><td class="num">–</td><td>–</td></>}
-                      <td class="faint">{policy ? describe(policy) : policies.error?.isMissing ? "–" : "default"}</td>
+                      <td class="faint policies">{policy ? describe(policy) : policies.error?.isMissing ? "–" : "default"}</td>
                       <td><div class="row-actions">
                         {can("operate") && <Button small icon={type.paused ? "play" : "pause"} onClick={() => pause(type)}>{type.paused ? "Resume" : "Pause"}</Button>}
                         {can("admin") && !policies.error?.isMissing && <Button small onClick={() => setEditing(type)}>Policies</Button>}
@@ -107,6 +110,7 @@ export function TypesView() {
   );
 }
 
+const isFull = (resource: Resource) => resource.maxConcurrency !== null && resource.maxConcurrency !== undefined && resource.inUse >= resource.maxConcurrency;
 const failed = (type: TypeCount) => type.byStatus.failed + type.byStatus.dead_letter;
 
 function describe(policy: Policies): string {
@@ -199,45 +203,50 @@ function PolicyForm({ type, path, start, onClose }: { type: string; path: string
 
 // ---- failures ----
 
+const FAILED = "failed,dead_letter";
 const SINCE: [string, string, number][] = [["1h", "1 hour", 1], ["24h", "24 hours", 24], ["7d", "7 days", 168]];
 
 export function FailuresView() {
   const range = SINCE.find(([key]) => key === param("since")) ?? SINCE[1]!;
   const since = useMemo(() => new Date(Math.floor((Date.now() - range[2] * 3600000) / 60000) * 60000).toISOString(), [range[0]]);
-  const answer = useQuery<List<FailureGroup>>(`/failures${query({ namespace: namespace.value, type: param("type"), since })}`, { every: 15000, on: (change) => !change.taskId || change.status === "failed" || change.status === "dead_letter", pause: 3000 });
+  const answer = useQuery<List<FailureGroup>>(`/failures${query({ namespace: namespace.value, type: param("type"), since })}`, { every: 15000, on: (change) => !change.taskId || change.status === "failed" || change.status === "dead_letter" || change.event === "retry_scheduled", pause: 3000 });
   const groups = [...(answer.data?.items ?? [])].sort((a, b) => b.count - a.count || b.lastAt.localeCompare(a.lastAt));
-  const onGroup = (act: Act, group: FailureGroup) => {
+  const onGroup = (act: Act, group: FailureGroup, status: string) => {
     const where = group.namespace ?? ns();
-    // What has failed for good has ended. The others wait for their next attempt.
-    const filter = { failureGroup: group.id, type: group.type, status: act === "cancel" ? "pending" : "failed,dead_letter", ...(where ? { namespace: where } : {}) };
-    const what = act === "cancel" ? `${group.type} tasks of this group that wait for another attempt` : `the failed ${group.type} tasks of this group`;
-    bulk.value = { act, filters: [act === "cancel" ? filter : { ...filter, endedAfter: since }], what, onDone: answer.reload };
+    const filter = { type: group.type, status, failureGroup: group.id, ...(where ? { namespace: where } : {}) };
+    const waits = status === "pending" ? "tasks that wait for another attempt" : "failed tasks";
+    bulk.value = { act, filters: [filter], isNow: act === "update", what: `${waits} of this group of ${group.type}`, onDone: answer.reload };
   };
+  const tasksOf = (group: FailureGroup, status: string) => link(["tasks"], { q: `type:${quote(group.type)} failure:${group.id}${status ? ` status:${status}` : ""}`, ns: namespace.value === "*" ? group.namespace : null });
   return (
-    <Page title="Failures" answer={answer} lead="Failed tasks, grouped by type, kind of error and message. Numbers, ids and quoted text are left out of the messages."
+    <Page title="Failures" answer={answer} lead="Attempts that failed, grouped by type, kind of error and message. Numbers, ids and quoted text are left out of the messages."
       actions={<Tabs label="Time" value={range[0]} onPick={(value) => setParams({ since: value })} items={SINCE.map(([key, text]) => [key, text])} />}>
       {answer.error && answer.data ? <ErrorBox error={answer.error} /> : null}
       {!answer.data ? <Pending answer={answer} what="groups of failures" /> : groups.length === 0 ? (
-        <Empty title={`Nothing failed in the last ${range[1]}.`}><p class="faint">A task is listed here when its attempts are used up, or when its error is not retryable.</p></Empty>
+        <Empty title={`Nothing failed in the last ${range[1]}.`}><p class="faint">An attempt that fails is listed here, also if the task is tried again.</p></Empty>
       ) : (
         <Panel>
           <Scroll label="Failures">
             <table class="table">
-              <thead><tr><th class="num">Tasks</th><th>Type</th><th>Kind</th><th>Message</th><th>Trend</th><th>First</th><th>Last</th><th>Sample</th><th><span class="hidden">Acts</span></th></tr></thead>
+              <thead><tr><th class="num" title="failed attempts of the last 90 days">Attempts</th><th>Message</th><th>Type</th><th>Kind</th><th title="failed attempts of the type">Trend of type</th><th>First</th><th>Last</th><th>Sample</th><th><span class="hidden">Acts</span></th></tr></thead>
               <tbody>
                 {groups.map((group) => (
                   <tr key={`${group.namespace} ${group.type} ${group.kind} ${group.message}`}>
                     <td class="num"><strong>{formatCount(group.count)}</strong></td>
-                    <td><a href={link(["tasks"], { q: `type:${quote(group.type)} status:failed,dead_letter` })}>{group.type}</a></td>
-                    <td>{group.kind ? <a href={link(["tasks"], { q: `type:${quote(group.type)} status:failed,dead_letter error:${quote(group.kind)}` })}>{group.kind}</a> : <span class="faint">–</span>}</td>
-                    <td class="message">{group.message || <span class="faint">no message</span>}</td>
+                    <td class="message"><a href={tasksOf(group, "")}>{group.message || "no message"}</a></td>
+                    <td>{group.type}{namespace.value === "*" && <span class="tag">{group.namespace}</span>}</td>
+                    <td>{group.kind || <span class="faint">–</span>}</td>
                     <td><FailureSpark type={group.type} since={since} hours={range[2]} /></td>
                     <td class="nowrap"><Age at={group.firstAt} /></td>
                     <td class="nowrap"><Age at={group.lastAt} /></td>
                     <td class="nowrap">{group.taskIds.slice(0, 2).map((id) => <><ShortId key={id} id={id} to />{" "}</>)}</td>
                     <td><div class="row-actions">{can("operate") && <>
-                      <Button small icon="retry" onClick={() => onGroup("retry", group)}>Retry</Button>
-                      <Menu label={`More for ${group.type}`} items={[{ text: "Cancel those that wait for a retry", icon: "cancelled", isDangerous: true, run: () => onGroup("cancel", group) }, { text: "Delete the group", icon: "close", isDangerous: true, run: () => onGroup("delete", group) }]} />
+                      <Button small icon="retry" onClick={() => onGroup("retry", group, FAILED)}>Retry</Button>
+                      <Menu label={`More for ${group.type}`} items={[
+                        { text: "Start those that wait for a retry", icon: "play", run: () => onGroup("update", group, "pending") },
+                        { text: "Cancel those that wait for a retry", icon: "cancelled", isDangerous: true, run: () => onGroup("cancel", group, "pending") },
+                        { text: "Delete the failed tasks", icon: "close", isDangerous: true, run: () => onGroup("delete", group, FAILED) },
+                      ]} />
                     </>}</div></td>
                   </tr>
                 ))}
@@ -254,7 +263,7 @@ export function FailuresView() {
 function FailureSpark({ type, since, hours }: { type: string; since: string; hours: number }) {
   const answer = useQuery<{ items: Bucket[] }>(`/stats/history${query({ type, namespace: ns(), from: since, step: hours === 1 ? "2m" : hours === 24 ? "30m" : "4h" })}`, { every: 60000 });
   if (!answer.data) return <span class="faint">–</span>;
-  return <Sparkline values={answer.data.items.map((bucket) => (bucket.failed ?? 0) + (bucket.deadLettered ?? 0))} label={`Failures of ${type} over time`} />;
+  return <Sparkline values={answer.data.items.map((bucket) => (bucket.failed ?? 0) + (bucket.deadLettered ?? 0) + (bucket.retried ?? 0))} label={`Failures of ${type} over time`} />;
 }
 
 // ---- schedules ----
@@ -262,6 +271,7 @@ function FailureSpark({ type, since, hours }: { type: string; since: string; hou
 export function SchedulesView() {
   const answer = useQuery<List<Cron>>(`/crons${query({ namespace: namespace.value, limit: 1000 })}`, { every: 15000 });
   const chosen = parts.value[1];
+  const shown = (answer.data?.items ?? []).filter((cron) => !chosen || cron.name === chosen);
   const own = (cron: Cron) => query({ namespace: cron.namespace });
   const pause = (cron: Cron) => ask({
     title: `${cron.paused ? "Resume" : "Pause"} ${cron.name}`, act: cron.paused ? "Resume" : "Pause", takesReason: true,
@@ -288,19 +298,21 @@ export function SchedulesView() {
     },
   });
   return (
-    <Page title="Schedules" answer={answer}>
+    <Page answer={answer} title={chosen ? <><a class="crumb" href={link(["schedules"])}>Schedules</a><span>{chosen}</span></> : "Schedules"}>
       {!answer.data ? <Pending answer={answer} what="schedules" /> : answer.data.items.length === 0 ? (
         <Empty title="There are no schedules." command="faina cron set nightly '0 3 * * *' cleanup --timezone Europe/Berlin"><p class="faint">A schedule makes a task at each of its times.</p></Empty>
+      ) : shown.length === 0 ? (
+        <Empty title={`There is no schedule ${chosen} any more.`}><p><a href={link(["schedules"])}>All schedules</a></p></Empty>
       ) : (
         <Panel>
           <Scroll label="Schedules">
             <table class="table">
               <thead><tr><th>Name</th><th>Schedule</th><th>Type</th><th>Next</th><th>Last</th><th>Missed times</th><th><span class="hidden">Acts</span></th></tr></thead>
               <tbody>
-                {answer.data.items.map((cron) => {
+                {shown.map((cron) => {
                   const type = (cron.task as { type?: string } | null)?.type ?? "default";
                   return (
-                    <tr key={`${cron.namespace} ${cron.name}`} class={cron.name === chosen ? "cursor" : ""}>
+                    <tr key={`${cron.namespace} ${cron.name}`}>
                       <td><a href={link(["schedules", cron.name])}>{cron.name}</a>{cron.paused && <span class="tag warn">paused</span>}
                         {namespace.value === "*" && <span class="tag">{cron.namespace}</span>}
                         {cron.problem && <div class="bad">{cron.problem}</div>}</td>
@@ -321,7 +333,7 @@ export function SchedulesView() {
           </Scroll>
         </Panel>
       )}
-      {chosen && answer.data?.items.some((cron) => cron.name === chosen) && <CronDetail cron={answer.data.items.find((cron) => cron.name === chosen)!} />}
+      {chosen && shown.map((cron) => <CronDetail key={`${cron.namespace} ${cron.name}`} cron={cron} />)}
     </Page>
   );
 }
@@ -342,7 +354,7 @@ function CronDetail({ cron }: { cron: Cron }) {
         {!past.data ? past.error?.status === 400 ? <p class="faint pad">This server can't list the tasks of a schedule.</p> : <Pending answer={past} what="list of past tasks" />
           : past.data.items.length === 0 ? <p class="faint pad">It has made no task that is still stored.</p> : (
             <Scroll label="Past tasks"><table class="table"><tbody>{past.data.items.map((task) => (
-              <tr key={task.id}><td><ShortId id={task.id} to /></td><td>{task.status.replace("_", " ")}</td><td class="num"><Age at={task.createdAt} /></td></tr>
+              <tr key={task.id}><td><ShortId id={task.id} to /></td><td><Status status={task.status} /></td><td class="num"><Age at={task.createdAt} /></td></tr>
             ))}</tbody></table></Scroll>
           )}
       </Panel>
@@ -369,7 +381,7 @@ function Workers() {
       {!answer.data ? <Pending answer={answer} what="list of workers" /> : items.length === 0 ? (
         <Empty title="No worker is alive." command="faina worker --handlers handlers"><p class="faint">A worker claims tasks and runs their handlers.</p></Empty>
       ) : (
-        <Panel title={`${formatCount(items.length)} ${items.length === 1 ? "process" : "processes"}`} note={`${formatCount(held)} tasks held, ${formatCount(slots)} slots`}>
+        <Panel title={`${formatCount(items.length)} ${items.length === 1 ? "process" : "processes"}`} note={`${formatCount(held)} ${held === 1 ? "task" : "tasks"} held, ${formatCount(slots)} slots`}>
           <Scroll label="Workers">
             <table class="table">
               <thead><tr><th>Worker</th><th>Machine</th><th>Busy</th><th class="num">Held</th><th class="num">Slots</th><th>Heartbeat</th><th>Started</th><th>Types</th><th>Version</th></tr></thead>
@@ -392,7 +404,42 @@ function Workers() {
           </Scroll>
         </Panel>
       )}
+      <Leases />
     </Page>
+  );
+}
+
+const LEASES_READ = 500;
+const LEASES_SHOWN = 20;
+
+/** The held tasks whose leases end first. A worker that is alive renews them. */
+function Leases() {
+  const answer = useQuery<List<Task>>(`/tasks${query({ namespace: namespace.value, status: "claimed,running", limit: LEASES_READ, brief: true })}`, { every: 5000 });
+  const items = (answer.data?.items ?? []).filter((task) => task.leaseExpiresAt).sort((a, b) => a.leaseExpiresAt!.localeCompare(b.leaseExpiresAt!)).slice(0, LEASES_SHOWN);
+  if (!items.length) return null;
+  return (
+    <Panel title="Leases that end next" note={answer.data?.nextCursor ? `of the ${formatCount(LEASES_READ)} newest held tasks` : "a lease that is not renewed gives the task back"}>
+      <Scroll label="Leases that end next">
+        <table class="table">
+          <thead><tr><th>Lease</th><th>Task</th><th>Type</th><th>Status</th><th>Worker</th><th class="num">Attempt</th></tr></thead>
+          <tbody>
+            {items.map((task) => {
+              const left = Date.parse(task.leaseExpiresAt!) - now.value;
+              return (
+                <tr key={task.id}>
+                  <td class={`nowrap${left < 5000 ? " bad" : ""}`}>{left < 0 ? `ended ${formatSpan(-left)} ago` : <Age at={task.leaseExpiresAt} />}</td>
+                  <td><ShortId id={task.id} to /></td>
+                  <td>{task.type}</td>
+                  <td><Status status={task.status!} /></td>
+                  <td class="nowrap"><a href={link(["tasks"], { q: `worker:${quote(task.workerId ?? "")}` })}>{task.workerId}</a></td>
+                  <td class="num">{task.attempts}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </Scroll>
+    </Panel>
   );
 }
 

@@ -1,11 +1,12 @@
 // One task: why it isn't running, its attempts, log, relatives, payloads and events.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ApiError, can, request, send } from "../lib/api";
+import { ApiError, can, get, request, send } from "../lib/api";
 import { go, link, param, setParams } from "../lib/route";
 import { useQuery, type Answer } from "../lib/query";
 import { formatSpan, formatTime, now, since } from "../lib/time";
 import { member, parseJson, printJson, type Json } from "../lib/json";
 import { ENDED, type Explanation, type List, type Task, type TaskEvent } from "../lib/types";
+import { quote } from "../lib/filter";
 import { useKeys } from "../lib/keys";
 import { Age, ask, attempt, Button, Copy, Dialog, ErrorBox, Facts, Menu, Page, Panel, Pending, ShortId, Status, Tabs, Time, notify, type MenuItem } from "../parts/basic";
 import { withReason } from "../parts/bulk";
@@ -113,7 +114,7 @@ export function TaskView({ id }: { id: string }) {
         {task.progress !== null && task.progress !== undefined && task.progress > 0 && isOpen && <span class="inline"><progress max={100} value={task.progress} aria-label="Progress" /> {task.progress}%</span>}
         {task.state && task.state !== task.status && <span class="faint">{task.state}</span>}
       </div>
-      {explain.data && <Why data={explain.data} />}
+      {explain.data && <Why data={explain.data} task={task} />}
       {explain.error && !explain.data && !explain.error.isMissing && <ErrorBox error={explain.error} />}
       {task.status !== "completed" && task.error ? <TaskError error={member(json, "error")} text={errorText(task.error)} /> : null}
       <div class="task-grid">
@@ -132,7 +133,7 @@ export function TaskView({ id }: { id: string }) {
           {tab === "events" && <Events answer={events} />}
         </div>
         <aside class="task-side" aria-label="Facts">
-          <Panel title="Facts"><Facts items={facts(task)} /></Panel>
+          <Panel title="Facts"><Facts items={facts(task, attemptsOf(task, events.data?.items ?? []))} /></Panel>
         </aside>
       </div>
       {isEditing && <EditAgain task={task} json={json} onClose={() => setEditing(false)} />}
@@ -147,14 +148,17 @@ async function conflict<T>(answer: Answer<Whole>, run: () => Promise<T>): Promis
   } catch (error) {
     if (error instanceof ApiError && error.status === 412) {
       answer.reload();
-      const worker = answer.data?.task.workerId;
-      throw new ApiError(412, error.code, `The task was changed${worker ? ` by ${worker}` : ""} meanwhile. Nothing was done; look at it again.`);
+      const id = answer.data?.task.id;
+      const last = id ? await get<List<TaskEvent>>(`/tasks/${id}/events?limit=1`).catch(() => null) : null;
+      const event = last?.items[0];
+      const who = event && (event.workerId ?? event.actor?.toLowerCase());
+      throw new ApiError(412, error.code, `The task was changed${who ? ` by ${who} (${event.event.replace("_", " ")})` : ""} meanwhile. Nothing was done; look at it again.`);
     }
     throw error;
   }
 }
 
-function facts(task: Task): [string, preact.ComponentChildren][] {
+function facts(task: Task, bars: AttemptBar[]): [string, preact.ComponentChildren][] {
   const out: [string, preact.ComponentChildren][] = [
     ["Type", <a href={link(["tasks"], { q: `type:${task.type}` })}>{task.type}</a>],
     ["Namespace", task.namespace],
@@ -169,8 +173,9 @@ function facts(task: Task): [string, preact.ComponentChildren][] {
   if (task.runAt && task.status === "pending") add("Due", <><Time at={task.runAt} /> <span class="faint">(<Age at={task.runAt} />)</span></>);
   if (task.startedAt) add("Started", <Time at={task.startedAt} />);
   if (task.completedAt) add("Ended", <Time at={task.completedAt} />);
-  add("Waited", formatSpan(since(task.createdAt, task.startedAt ?? task.completedAt)));
-  if (task.startedAt) add("Ran", formatSpan(since(task.startedAt, task.completedAt)));
+  const first = bars.find((bar) => bar.number);
+  add("Waited", formatSpan(first?.number === 1 ? first.begin - Date.parse(task.createdAt) : since(task.createdAt, task.startedAt ?? task.completedAt)));
+  if (bars.length) add("Ran", formatSpan(bars.reduce((sum, bar) => sum + (bar.end ?? now.value) - bar.begin, 0)));
   if (task.workerId) add("Worker", <a href={link(["tasks"], { q: `worker:${task.workerId}` })}>{task.workerId}</a>);
   if (task.leaseExpiresAt) add("Lease", <>ends <Age at={task.leaseExpiresAt} /></>);
   add("Key", task.idempotencyKey && <span class="mono wrap">{task.idempotencyKey}</span>);
@@ -191,17 +196,30 @@ function facts(task: Task): [string, preact.ComponentChildren][] {
   return out;
 }
 
-function Why({ data }: { data: Explanation }) {
+/** What a reason is about. */
+function reasonLink(kind: string, task: Task): [string, string] | null {
+  if (kind === "paused") return ["The type", link(["types"], { q: task.type })];
+  if (kind === "resource") return ["Resources", link(["workers"], { tab: "resources" })];
+  if (kind === "worker" || kind === "service") return ["Workers", link(["workers"])];
+  if (kind === "ready" || kind === "turn") return ["Tasks of this type", link(["tasks"], { q: `type:${quote(task.type)} status:pending sort:priority` })];
+  return null;
+}
+
+function Why({ data, task }: { data: Explanation; task: Task }) {
+  const links = data.reasons.map((reason) => reasonLink(reason.kind, task)).filter((item): item is [string, string] => item !== null);
+  const { length } = data.reasons;
   return (
     <section class="why" aria-label="Why it is not running">
       <Icon name="clock" />
       <div>
-        <strong><Linked text={data.summary} /></strong>
-        {data.reasons.length > 0 && !(data.reasons.length === 1 && data.reasons[0]!.message === data.summary) && (
+        <strong>{length < 2 ? <Linked text={data.summary} /> : `${length} reasons why it is not running:`}</strong>
+        {length > 1 && (
           <ul>{data.reasons.map((reason) => (
-            <li key={reason.message}><Linked text={reason.message} />{reason.until && <span class="faint"> until {formatTime(reason.until)} (<Age at={reason.until} />)</span>}</li>
+            <li key={reason.message}><Linked text={reason.message} />{reason.until && <span class="faint"> at {formatTime(reason.until)}</span>}</li>
           ))}</ul>
         )}
+        {(data.line || links.length > 0) && <p class="why-line">{data.line && <span>{data.line}</span>}
+          {[...new Map(links)].map(([text, href]) => <a key={text} href={href}>{text}</a>)}</p>}
       </div>
     </section>
   );
@@ -221,6 +239,7 @@ function TaskError({ error, text }: { error: Json | undefined; text: string }) {
 }
 
 interface AttemptBar {
+  /** 0: it didn't count. A task that goes on after its subtasks is in the same attempt. */
   number: number;
   begin: number;
   end: number | null;
@@ -233,11 +252,13 @@ interface AttemptBar {
 export function attemptsOf(task: Task, events: TaskEvent[]): AttemptBar[] {
   const out: AttemptBar[] = [];
   let open: AttemptBar | null = null;
+  let count = 0;
   for (const event of [...events].reverse()) {
     const at = Date.parse(event.createdAt);
     if (event.status === "claimed" || event.status === "running") {
       if (!open) {
-        open = { number: out.length + 1, begin: at, end: null, outcome: event.status, worker: event.workerId ?? null, text: "" };
+        if (out.at(-1)?.outcome !== "blocked") count++;
+        open = { number: count, begin: at, end: null, outcome: event.status, worker: event.workerId ?? null, text: "" };
         out.push(open);
       }
       open.outcome = event.status;
@@ -248,12 +269,16 @@ export function attemptsOf(task: Task, events: TaskEvent[]): AttemptBar[] {
       open.outcome = event.status === "pending" ? (event.event === "released" || event.event === "snoozed" ? event.event : "failed") : event.status!;
       const detail = event.detail as { message?: string; error?: { message?: string } } | null;
       open.text = detail?.message ?? detail?.error?.message ?? "";
+      if (open.outcome === "released" || open.outcome === "snoozed") {
+        open.number = 0;
+        count--;
+      }
       open = null;
     }
   }
   // Older events may be gone: the last number is that of the task.
-  const missing = Math.max(0, (task.attempts ?? 0) - out.length);
-  for (const bar of out) bar.number += missing;
+  const missing = Math.max(0, (task.attempts ?? 0) - count);
+  for (const bar of out) if (bar.number) bar.number += missing;
   return out;
 }
 
@@ -274,8 +299,8 @@ function Attempts({ task, events }: { task: Task; events: Answer<List<TaskEvent>
     <Panel title="Attempts" note={`${formatSpan((task.completedAt ? end : present) - begin)} since it was created${lease !== null && lease > present ? `; the lease ends in ${formatSpan(lease - present)}` : ""}`}>
       <ol class="attempts">
         {shown.map((bar) => (
-          <li key={bar.number}>
-            <span class="attempt-number">{bar.number}</span>
+          <li key={bar.begin}>
+            <span class="attempt-number">{bar.number || ""}</span>
             <span class="attempt-track">
               <span class={`attempt-bar s-${bar.outcome}`} style={{ left: at(bar.begin), width: `max(4px, ${(((bar.end ?? present) - bar.begin) / span) * 100}%)` }}
                 title={`${formatTime(new Date(bar.begin).toISOString(), { ms: true })}, ${formatSpan((bar.end ?? present) - bar.begin)}`} />
@@ -284,7 +309,7 @@ function Attempts({ task, events }: { task: Task; events: Answer<List<TaskEvent>
               )}
             </span>
             <span class="attempt-text">
-              <Status status={bar.outcome} bare /> {formatSpan((bar.end ?? present) - bar.begin)}
+              <Status status={bar.outcome} bare /> {formatSpan((bar.end ?? present) - bar.begin)}{!bar.number && ` ${bar.outcome}, not counted`}
               {bar.worker && <span class="faint"> on {bar.worker}</span>}
             </span>
           </li>
@@ -406,7 +431,7 @@ function Events({ answer }: { answer: Answer<List<TaskEvent>> }) {
                   <td class="nowrap"><Time at={event.createdAt} ms /></td>
                   <td>{event.event}</td>
                   <td><Status status={event.status!} /></td>
-                  <td>{event.workerId ?? event.actor}</td>
+                  <td class="nowrap">{event.workerId ?? event.actor}</td>
                   <td class="detail">{hasDetail && (open === event.id ? <pre>{JSON.stringify(event.detail, null, 2)}</pre> : <button type="button" class="link clip" onClick={() => setOpen(event.id)}>{detail.slice(0, 120)}</button>)}</td>
                 </tr>
               );

@@ -44,7 +44,7 @@ const COLUMNS: Column[] = [
   { name: "priority", title: "Priority", isNumber: true, sort: "priority", width: "92px", cell: (task) => task.priority },
   { name: "attempts", title: "Attempts", isNumber: true, width: "84px", cell: (task) => <>{task.attempts}<span class="faint">/{task.maxAttempts || "∞"}</span></> },
   { name: "wait", title: "Waited", isNumber: true, width: "84px", cell: (task) => formatSpan(since(task.createdAt, task.startedAt ?? task.completedAt)) },
-  { name: "run", title: "Ran", isNumber: true, width: "84px", cell: (task) => (task.startedAt ? formatSpan(since(task.startedAt, task.completedAt)) : "–") },
+  { name: "run", title: "Ran", isNumber: true, width: "84px", cell: (task) => (task.startedAt && !["pending", "blocked"].includes(task.status!) ? formatSpan(since(task.startedAt, task.completedAt)) : "–") },
   { name: "created", title: "Created", isNumber: true, sort: "createdAt", width: "96px", cell: (task) => <Age at={task.createdAt} /> },
   { name: "updated", title: "Changed", isNumber: true, sort: "updatedAt", width: "98px", cell: (task) => <Age at={task.updatedAt} /> },
   { name: "runAt", title: "Due", isNumber: true, sort: "runAt", width: "84px", cell: (task) => <Age at={task.runAt} /> },
@@ -258,7 +258,8 @@ export function TasksView() {
   const allSelected = rows.length > 0 && rows.every((row) => selected.has(row.task.id));
   const onSelection = (act: Act) => {
     const ids = selected.size ? [...selected] : cursor >= 0 && rows[cursor] ? [rows[cursor]!.task.id] : [];
-    if (ids.length) bulk.value = { act, ids, what: ids.length === 1 ? "one task" : `${formatCount(ids.length)} selected tasks`, onDone: () => setSelected(new Set()) };
+    const versions = Object.fromEntries(rows.map((row) => [row.task.id, row.task.version]));
+    if (ids.length) bulk.value = { act, ids, versions, what: ids.length === 1 ? "one task" : `${formatCount(ids.length)} selected tasks`, onDone: () => setSelected(new Set()) };
   };
   const onFilter = (act: Act) => {
     const bare = filters.map(({ sort: _sort, order: _order, ...rest }) => {
@@ -321,7 +322,7 @@ export function TasksView() {
             <Button small kind="ghost" onClick={() => setSelected(new Set())}>Clear</Button>
           </div>
         ) : (
-          <span class="faint">{rows.length === 0 && state.isLoading ? "Reading…" : `${formatCount(rows.length)}${state.cursors.some(Boolean) ? "+" : ""} shown${total !== undefined ? ` of ${formatCount(total)}` : ""}`}</span>
+          <span class="faint">{!usable && parsed.problems.length > 0 ? "The filter has a mistake; below is the list before it" : rows.length === 0 && state.isLoading ? "Reading…" : `${formatCount(rows.length)}${state.cursors.some(Boolean) ? "+" : ""} shown${total !== undefined ? ` of ${formatCount(total)}` : ""}`}</span>
         )}
         {state.fresh.length > 0 && <button type="button" class="fresh" onClick={showFresh}><Icon name="up" size={14} />{formatCount(state.fresh.length)}{state.fresh.length >= PAGE ? "+" : ""} new</button>}
       </div>

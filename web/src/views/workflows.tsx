@@ -294,27 +294,29 @@ function TryCondition({ start }: { start: string }) {
 function Joins({ workflow }: { workflow: Workflow }) {
   const key = param("key");
   const answer = useQuery<List<Join>>(`/workflows/${encodeURIComponent(workflow.name)}/joins${query({ namespace: workflow.namespace, key, limit: 200 })}`, { every: 5000 });
-  const wanted = new Map(((workflow.definition as Definition | null)?.joins ?? []).map((join) => [join.name, join.taskTypes ?? []]));
+  // Open rounds first. A round that has ended waits for nothing until a task with its key ends again.
+  const items = [...(answer.data?.items ?? [])].sort((a, b) => Number(b.waitsFor.length > 0) - Number(a.waitsFor.length > 0));
+  const open = items.filter((join) => join.waitsFor.length > 0).length;
   return (
-    <Panel title="Open joins" note="what each key waits for" actions={<input type="search" placeholder="Key" aria-label="Key" value={key} onInput={(event) => setParams({ key: event.currentTarget.value })} />}>
-      {!answer.data ? <Pending answer={answer} what="joins" /> : answer.data.items.length === 0 ? <p class="faint pad">No key waits for anything.</p> : (
-        <div class="scroll" tabIndex={0} role="group" aria-label="Open joins">
+    <Panel title="Keys of the joins" note={answer.data ? `${formatCount(open)}${answer.data.nextCursor ? "+" : ""} of them wait for something` : ""} actions={<input type="search" placeholder="Key" aria-label="Key" value={key} onInput={(event) => setParams({ key: event.currentTarget.value })} />}>
+      {!answer.data ? <Pending answer={answer} what="joins" /> : items.length === 0 ? <p class="faint pad">{key ? "There is no such key." : "No task of these joins has ended yet."}</p> : (
+        <div class="scroll" tabIndex={0} role="group" aria-label="Keys of the joins">
           <table class="table">
-            <thead><tr><th>Join</th><th>Key</th><th>Here</th><th>Waits for</th><th>Since</th><th>Until</th></tr></thead>
+            <thead><tr><th>Join</th><th>Key</th><th>Here</th><th>Waits for</th><th>Last round</th><th>Changed</th><th>Until</th></tr></thead>
             <tbody>
-              {answer.data.items.map((join) => {
+              {items.map((join) => {
                 const members = (join.members ?? {}) as Record<string, unknown>;
-                const here = Object.keys(members);
-                const missing = (wanted.get(join.join) ?? []).filter((type) => !here.some((name) => name.toLowerCase() === type.toLowerCase()));
                 return (
                   <tr key={`${join.join} ${JSON.stringify(join.key)}`}>
                     <td>{join.join}</td>
                     <td class="mono wrap">{typeof join.key === "string" ? join.key : JSON.stringify(join.key)}</td>
-                    <td><span class="join-key">{here.map((name) => {
+                    <td><span class="join-key">{Object.keys(members).map((name) => {
                       const id = idIn(members[name]);
                       return <span key={name} class="tag good">{id ? <a href={link(["tasks", id])}>{name}</a> : name}</span>;
                     })}</span></td>
-                    <td><span class="join-key">{missing.map((name) => <span key={name} class="tag warn">{name}</span>)}</span></td>
+                    <td>{join.waitsFor.length === 0 ? <span class="faint">nothing</span>
+                      : <span class="join-key">{join.waitsFor.map((name) => <span key={name} class="tag warn">{name}</span>)}</span>}</td>
+                    <td class="nowrap">{!join.last ? <span class="faint">–</span> : <>{join.last.outcome} {join.last.taskId && <ShortId id={join.last.taskId} to />}{join.last.error && <div class="bad">{join.last.error}</div>}</>}</td>
                     <td class="nowrap"><Age at={join.updatedAt} /></td>
                     <td class="nowrap">{join.deadline ? <Age at={join.deadline} /> : <span class="faint">–</span>}</td>
                   </tr>
@@ -324,6 +326,7 @@ function Joins({ workflow }: { workflow: Workflow }) {
           </table>
         </div>
       )}
+      {answer.data?.nextCursor && <p class="faint pad">There are more; find one by its key.</p>}
     </Panel>
   );
 }
@@ -352,10 +355,12 @@ function AllEvents() {
   const since = useMemo(() => new Date(Math.floor(Date.now() / 60000) * 60000 - range[2] * 3600000).toISOString(), [range[0]]);
   const [more, setMore] = useState<{ key: string; items: EmittedEvent[]; cursor: string | null }>({ key: "", items: [], cursor: null });
   const where = namespace.value === "*" ? "" : namespace.value;
-  const path = `/events${query({ namespace: where, type, since, limit: 200 })}`;
+  const path = `/events${query({ namespace: where, type, since, order: "desc", limit: 200 })}`;
   const answer = useQuery<List<EmittedEvent>>(path, { every: 10000 });
   const added = more.key === path ? more : { items: [], cursor: answer.data?.nextCursor ?? null };
-  const items = [...(answer.data?.items ?? []), ...added.items].reverse();
+  const newest = answer.data?.items ?? [];
+  const known = new Set(newest.map((event) => event.id));
+  const items = [...newest, ...added.items.filter((event) => !known.has(event.id))];
   const readMore = () => attempt("", async () => {
     const found = await get<List<EmittedEvent>>(`${path}&cursor=${encodeURIComponent(added.cursor!)}`);
     setMore({ key: path, items: [...added.items, ...found.items], cursor: found.nextCursor ?? null });
@@ -378,7 +383,7 @@ function AllEvents() {
                   return (
                     <tr key={event.id}>
                       <td class="nowrap"><Time at={event.createdAt} /></td>
-                      <td>{event.type}</td>
+                      <td class="nowrap">{event.type}</td>
                       <td class="message"><a class="mono" href={link(["events", event.id], { ns: event.namespace === namespace.value ? null : event.namespace === "default" ? null : event.namespace })}>{event.id}</a></td>
                       <td>{tasks.length === 0 ? <span class="faint">none</span> : tasks.slice(0, 5).map((task) => <><ShortId key={task} id={task} to />{" "}</>)}{tasks.length > 5 && `and ${tasks.length - 5} more`}</td>
                       <td class="message bad">{failures.map((failure) => failure.message).join("; ")}</td>
@@ -388,7 +393,7 @@ function AllEvents() {
               </tbody>
             </table>
           </div>
-          {added.cursor && <p class="pad"><Button small onClick={() => void readMore()}>Newer events</Button></p>}
+          {added.cursor && <p class="pad"><Button small onClick={() => void readMore()}>Older events</Button></p>}
         </Panel>
       )}
     </Page>
