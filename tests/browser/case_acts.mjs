@@ -267,9 +267,11 @@ export async function the_keyboard_is_enough(place) {
   await page.waitForFunction(() => location.hash.includes("status%3Afailed"));
   await page.keyboard.press("Escape");
   await page.keyboard.press("Escape");
-  await page.locator(".tasks-row").nth(1).waitFor();
+  await page.locator(".list-head", { hasText: /^2 shown$/ }).waitFor(); // the list of this filter
   await page.keyboard.press("j");
+  await page.locator(`.tasks-row.cursor[data-id="${newer.id}"]`).waitFor();
   await page.keyboard.press("j");
+  await page.locator(`.tasks-row.cursor[data-id="${older.id}"]`).waitFor();
   await page.keyboard.press("x");
   await page.locator(`.tasks-row[data-id="${older.id}"][aria-selected=true]`).waitFor();
   await page.keyboard.press("r");
@@ -338,6 +340,51 @@ export async function a_token_is_exchanged_for_a_session_with_its_scopes(place) 
   await page.context().clearCookies();
   await visit(page, "/types");
   await page.waitForSelector(".login-box");
+}
+
+export async function a_button_is_there_only_with_its_scope(place) {
+  const server = await place.serve();
+  const task = await server.submit("t", { input: { secret: "hidden-payload" } });
+  await server.call("PUT", "/crons/nightly", { schedule: "0 3 * * *", task: { type: "t" } }, 200);
+  const elsewhere = await server.submit("t", { namespace: "other" });
+  const token = (...flags) => place.faina("token", "create", ...flags);
+  server.token = token("--scope", "admin");
+  await until(async () => (await server.call("GET", `/tasks/${task.id}`)).id, "the token is known");
+  // The views, with the buttons of each scope; those of the scopes before are in `admin` too.
+  const buttons = [
+    [`/tasks/${task.id}`, { "read,operate": ["Cancel", "Actions"], "read,submit": ["Cancel", "Actions"] }],
+    ["/tasks", { "read,operate": ["All of this filter"] }],
+    ["/types", { "read,operate": ["Pause"], admin: ["Policies"] }],
+    ["/schedules", { "read,operate": ["Run now"], admin: ["More for nightly"] }],
+    ["/workers?tab=resources", { admin: ["Set a limit"] }],
+    ["/workflows", { admin: ["New workflow"] }],
+    ["/settings", { admin: ["Create a token"] }],
+  ];
+  for (const scope of ["view", "read", "read,submit", "read,work", "read,operate", "admin"]) {
+    const page = await place.page(server, "/tasks");
+    await page.getByLabel("Token").fill(token("--scope", scope));
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page.locator(".tasks-row").waitFor();
+    for (const [view, wanted] of buttons) {
+      await visit(page, view);
+      for (const name of new Set(Object.values(wanted).flat())) {
+        const is = (await page.locator("main").getByRole("button", { name, exact: true }).count()) > 0 || (await page.locator("main").getByLabel(name, { exact: true }).count()) > 0;
+        const should = wanted[scope]?.includes(name) || scope === "admin";
+        equal(is, should, `${name} on ${view} with ${scope}`);
+      }
+    }
+    await visit(page, `/tasks/${task.id}`);
+    equal((await page.content()).includes("hidden-payload"), scope !== "view", scope);
+    await page.context().close();
+  }
+  // A token of one namespace sees that one.
+  const page = await place.page(server, "/tasks");
+  await page.getByLabel("Token").fill(token("--scope", "read", "--namespace", "other"));
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.locator(`.tasks-row[data-id="${elsewhere.id}"]`).waitFor();
+  equal(await page.locator(".tasks-row").count(), 1);
+  await visit(page, `/tasks/${task.id}`);
+  await page.getByText("There is no task").waitFor();
 }
 
 export async function a_server_without_the_dashboard_has_none(place) {

@@ -57,6 +57,21 @@ export async function an_empty_store_teaches_the_first_command(place) {
   check((await page.locator("h1").innerText()).includes("First task"));
 }
 
+export async function what_is_stuck_is_named_and_many_of_a_kind_are_one_line(place) {
+  const server = await place.serve();
+  await server.submit("later", { delay: "2h" }); // not due: nothing is wrong with it
+  await server.submit("report.build");
+  await server.call("POST", "/lanes:pause", { type: "report.build" }, 200);
+  const page = await place.page(server, "/");
+  const lines = page.locator(".stuck li");
+  await lines.first().waitFor();
+  equal(await lines.count(), 1);
+  check((await lines.innerText()).includes("report.build is paused"));
+  for (let i = 0; i < 5; i++) await server.submit(`type${i}`);
+  await lines.filter({ hasText: "5 types have no worker" }).waitFor();
+  equal(await lines.count(), 2, "the paused type is still there");
+}
+
 export async function markup_in_data_is_text(place) {
   const server = await place.serve();
   await server.call("PUT", `/workers/${encodeURIComponent(EVIL)}`, { poolSize: 2, types: [EVIL] });

@@ -73,7 +73,7 @@ export function TypesView() {
               <thead><tr><th>Type</th><th class="num">Waiting</th><th class="num">Running</th><th class="num">Failed</th><th class="num">Completed</th><th class="num">Oldest ready</th><th class="num">Waited p95</th><th>Last hour</th><th>Policies</th><th><span class="hidden">Acts</span></th></tr></thead>
               <tbody>
                 {rows.slice(0, 300).map((type, i) => {
-                  const why = stuck.find((item) => item.title.includes(type.type));
+                  const why = stuck.find((item) => item.name === type.type);
                   const policy = policies.data?.items.find((item) => item.type.toLowerCase() === type.type.toLowerCase() && item.namespace === type.namespace);
                   const full = type.byStatus.pending ? (resources.data?.items ?? []).filter((resource) => isFull(resource) && policy?.resources?.some((name) => name.toLowerCase() === resource.name.toLowerCase())) : [];
                   return (

@@ -18,6 +18,8 @@ const RANGES: Record<string, { hours: number; step: string }> = {
 
 export interface Stuck {
   kind: "paused" | "unhandled" | "full" | "failing" | "late";
+  /** Of the type or the resource. */
+  name: string;
   title: string;
   text: string;
   href: string;
@@ -35,23 +37,23 @@ export function findStuck(stats: Stats, workers: Worker[] | undefined, resources
     const href = link(["tasks"], { q: `type:${type.type} status:pending` });
     const held = type.byStatus.claimed + type.byStatus.running;
     if (type.paused) {
-      found.push({ kind: "paused", title: `${type.type} is paused`, text: `${formatCount(waiting)} waiting. Resume the type to let them run.`, href: link(["types"], { q: type.type }) });
+      found.push({ kind: "paused", name: type.type, title: `${type.type} is paused`, text: `${formatCount(waiting)} waiting. Resume the type to let them run.`, href: link(["types"], { q: type.type }) });
     } else if (type.oldestReadyAt && workers && !takesAll && !handled.has(type.type.toLowerCase()) && !held) {
-      found.push({ kind: "unhandled", title: `No worker handles ${type.type}`, text: `${formatCount(waiting)} waiting. No live worker has a handler for this type.`, href });
+      found.push({ kind: "unhandled", name: type.type, title: `No worker handles ${type.type}`, text: `${formatCount(waiting)} waiting. No live worker has a handler for this type.`, href });
     } else if (type.oldestReadyAt && now.value - Date.parse(type.oldestReadyAt) > 10 * 60000) {
-      found.push({ kind: "late", title: `${type.type} is behind`, text: `The oldest ready task has waited for ${formatSpan(now.value - Date.parse(type.oldestReadyAt))}.`, href });
+      found.push({ kind: "late", name: type.type, title: `${type.type} is behind`, text: `The oldest ready task has waited for ${formatSpan(now.value - Date.parse(type.oldestReadyAt))}.`, href });
     }
   }
   for (const resource of resources ?? []) {
     if (resource.maxConcurrency !== null && resource.maxConcurrency !== undefined && resource.inUse >= resource.maxConcurrency) {
-      found.push({ kind: "full", title: `${resource.name} is full`, text: `${formatCount(resource.inUse)} of ${formatCount(resource.maxConcurrency)} in use.`, href: link(["workers"], { tab: "resources" }) });
+      found.push({ kind: "full", name: resource.name, title: `${resource.name} is full`, text: `${formatCount(resource.inUse)} of ${formatCount(resource.maxConcurrency)} in use.`, href: link(["workers"], { tab: "resources" }) });
     }
   }
   const recent = (history ?? []).slice(-15);
   const bad = recent.reduce((sum, bucket) => sum + (bucket.failed ?? 0) + (bucket.deadLettered ?? 0), 0);
   const good = recent.reduce((sum, bucket) => sum + (bucket.completed ?? 0), 0);
   if (bad >= 3 && bad > good / 10) {
-    found.push({ kind: "failing", title: `${formatCount(bad)} tasks failed lately`, text: `${formatCount(good)} completed in the same time.`, href: link(["failures"]) });
+    found.push({ kind: "failing", name: "", title: `${formatCount(bad)} tasks failed lately`, text: `${formatCount(good)} completed in the same time.`, href: link(["failures"]) });
   }
   return found;
 }
@@ -148,19 +150,36 @@ function Tile({ name, value, note, href, icon, isBad }: { name: string; value: s
   );
 }
 
-function Health({ stuck, isKnown }: { stuck: Stuck[]; isKnown: boolean }) {
+const SAME_KIND_MAX = 3;
+const MANY: Partial<Record<Stuck["kind"], string>> = { paused: "types are paused", unhandled: "types have no worker", late: "types are behind", full: "resources are full" };
+
+/** Many of one kind are one line, so that they don't hide the others. */
+export function gather(stuck: Stuck[]): Stuck[] {
+  const out: Stuck[] = [];
+  for (const kind of ["failing", "full", "paused", "late", "unhandled"] as const) {
+    const same = stuck.filter((item) => item.kind === kind);
+    if (same.length <= SAME_KIND_MAX) out.push(...same);
+    else {
+      const names = same.slice(0, SAME_KIND_MAX).map((item) => item.name).join(", ");
+      out.push({ kind, name: "", title: `${formatCount(same.length)} ${MANY[kind]}`, text: `${names} and ${formatCount(same.length - SAME_KIND_MAX)} more.`, href: kind === "full" ? link(["workers"], { tab: "resources" }) : link(["types"]) });
+    }
+  }
+  return out;
+}
+
+function Health({ stuck: all, isKnown }: { stuck: Stuck[]; isKnown: boolean }) {
   if (!isKnown) return null;
+  const stuck = gather(all);
   if (!stuck.length) {
     return <div class="notice good"><Icon name="completed" /><div><strong>Nothing is stuck.</strong> Every type with waiting tasks has a worker, and no limit is reached.</div></div>;
   }
   return (
     <ul class="stuck" aria-label="What is stuck">
-      {stuck.slice(0, 6).map((item) => (
+      {stuck.map((item) => (
         <li key={item.title}>
           <a href={item.href}><Icon name={STUCK_ICON[item.kind]} /><div><strong>{item.title}</strong><span>{item.text}</span></div></a>
         </li>
       ))}
-      {stuck.length > 6 && <li class="faint pad">and {stuck.length - 6} more</li>}
     </ul>
   );
 }
