@@ -45,7 +45,14 @@ function times(key: "wait" | "run"): Line[] {
 
 const HEIGHT = 168;
 
-export function UPlotChart({ buckets, kind, label }: ChartProps) {
+/** The present step has only a part of its counts, and would end each line with a drop. */
+function whole(buckets: Bucket[], kind: ChartProps["kind"]): Bucket[] {
+  const full = buckets.slice(0, -1);
+  return kind === "rates" && full.some((b) => b.submitted || b.completed || b.failed || b.deadLettered) ? full : buckets;
+}
+
+export function UPlotChart({ buckets: all, kind, label }: ChartProps) {
+  const buckets = all && whole(all, kind);
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const isTime = kind === "wait" || kind === "run";
@@ -97,7 +104,7 @@ export function UPlotChart({ buckets, kind, label }: ChartProps) {
 
   useEffect(() => {
     plot.current?.setData(latest.current);
-  }, [buckets]);
+  }, [all]);
 
   return <div class="plot" ref={box} role="img" aria-label={label} />;
 }

@@ -222,6 +222,8 @@ function useTaskList(key: string, filters: Record<string, string>[] | null, isFr
   return { state, loadMore, showFresh };
 }
 
+const NONE: Set<string> = new Set();
+
 export function TasksView() {
   const text = param("q");
   const parsed = useMemo(() => parseFilter(text), [text]);
@@ -231,15 +233,15 @@ export function TasksView() {
   const usable = parsed.problems.length === 0 && (!isPattern || stats.data !== undefined);
   const minute = useMemo(() => Date.now(), [text, namespace.value]);
   const { filters, isCut } = useMemo(() => (usable ? serverFilters(parsed.terms, types) : { filters: [], isCut: false }), [text, usable, isPattern ? types.join() : "", minute]);
-  const [selected, setSelected] = useState<Set<string>>(new Set());
-  const [cursor, setCursor] = useState(-1);
+  // They belong to the list that they were made in: another filter has none, from its first render on.
+  const owner = `${namespace.value} ${text}`;
+  const [chosen, setChosen] = useState<{ owner: string; selected: Set<string>; cursor: number }>({ owner, selected: new Set(), cursor: -1 });
+  const { selected, cursor } = chosen.owner === owner ? chosen : { selected: NONE, cursor: -1 };
+  const setSelected = (next: Set<string>) => setChosen((old) => ({ owner, selected: next, cursor: old.owner === owner ? old.cursor : -1 }));
+  const setCursor = (next: number) => setChosen((old) => ({ owner, selected: old.owner === owner ? old.selected : NONE, cursor: next }));
   const { state, loadMore, showFresh } = useTaskList(`${namespace.value} ${text} ${JSON.stringify(filters)}`, usable ? filters : null, selected.size > 0);
   const [columns, setColumns] = useState(() => (param("cols") || recall("faina-columns", DEFAULT_COLUMNS.join())).split(",").filter((name) => COLUMNS.some((column) => column.name === name)));
   const [isChoosing, setChoosing] = useState(false);
-  useEffect(() => {
-    setSelected(new Set());
-    setCursor(-1);
-  }, [text, namespace.value]);
   const rows = state.rows;
   const shown = columns.map((name) => COLUMNS.find((column) => column.name === name)!);
   const sort = toParams(parsed.terms).sort ?? "createdAt";
