@@ -363,7 +363,7 @@ static void test_copy__everything_is_there(void **state)
     for (size_t i = 0; i < there.table_count; i++)
         CHECK(there.tables[i].rows > 0, "%s has no rows: nothing was tested", there.tables[i].name);
     CHECK_TRUE(rows_of(&there, "task") > MANY);
-    /* No store is opened between the copies: an open store writes a row of its history each minute. */
+    /* No store is opened between the copies: an open one writes its history each minute. */
     CHECK_OK(&world->server, copy(&world->server, &world->back, &back));
     check_same(&world->file, &world->server);
     check_same(&world->server, &world->back);

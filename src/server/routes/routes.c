@@ -550,9 +550,10 @@ const struct fa_route fa_routes[] = {
      "curl $URL" FA_API "/events" JSON
      "'{\"type\":\"object.created\",\"data\":{\"hash\":\"f00\"},\"id\":\"upload-17\"}'"},
     {"GET", FA_API "/events", FA_OP_EMITTED_LIST,
-     fa_handle_emitted_events, 0, NULL, "namespace type since " PAGE, NULL,
+     fa_handle_emitted_events, 0, NULL, "namespace type since order " PAGE, NULL,
      &fa_shape_emitted_events, 200, "List emitted events, oldest first",
-     "Emitted events of the last 7 days, and task ends that fired a trigger.",
+     "Emitted events of the last 7 days, and task ends that fired a trigger. `order=desc` lists "
+     "the newest first.",
      "curl \"$URL" FA_API "/events?type=object.created&since=2020-01-01T00:00:00Z\""},
     {"GET", FA_API "/events/{name}", FA_OP_EMITTED_LIST,
      fa_handle_emitted_event, 0, NULL, "namespace", NULL,
