@@ -31,6 +31,11 @@ static const int answer_ms_max[] = {[FA_PG_WRITER] = 45000, [FA_PG_READER] = 750
 #define PATIENT_SETTINGS                                                                           \
     "SELECT set_config('statement_timeout', '10min', true), "                                      \
     "set_config('idle_in_transaction_session_timeout', '10min', true)"
+/* ... of readers also the planner's own choice, which target.c takes away. */
+#define READER_PATIENT_SETTINGS                                                                    \
+    PATIENT_SETTINGS ", set_config('enable_seqscan', 'on', true), "                                \
+                     "set_config('enable_bitmapscan', 'on', true), "                               \
+                     "set_config('enable_sort', 'on', true)"
 
 #define CLOSING_MS_MAX 3000 /* the same when the engine is being closed (fa_db.is_closing) ... */
 #define POLL_MS 250         /* ... which is read this often */
@@ -553,7 +558,9 @@ static enum faina_code pg_run_all(struct fa_db *db, const struct fa_db_call *cal
     if (pg->conn == NULL || !pg->in_transaction)
         return fa_error_set(err, FAINA_INTERNAL, "a statement outside a transaction");
     if (!end_wait(pg) ||
-        (db->allows_slow && !pg->has_time && !send_plain(pg, PATIENT_SETTINGS, SENT_PLAIN)))
+        (db->allows_slow && !pg->has_time &&
+         !send_plain(pg, pg->role == FA_PG_READER ? READER_PATIENT_SETTINGS : PATIENT_SETTINGS,
+                     SENT_PLAIN)))
         return lose(pg, err);
     pg->has_time |= db->allows_slow;
     for (size_t i = 0; i < count; i++) {

@@ -132,7 +132,9 @@ struct setting {
 /*
  * Settings of a session, which override those of the role and the database. The writer's statements
  * are written for one plan, which uses the index: statistics of an empty table, or an estimate of
- * the length of an array, must not change it.
+ * the length of an array, must not change it. The same holds for the lists of the readers: a plan
+ * that reads and sorts all tasks of a table that has grown since its last ANALYZE would hold a
+ * reader for seconds. Statements that read whole tables undo that (fa_db.allows_slow).
  */
 static const struct setting writer_settings[] = {
     {"synchronous_commit", "on"},
@@ -158,6 +160,9 @@ static const struct setting reader_settings[] = {
     {"idle_session_timeout", "0"},
     {"standard_conforming_strings", "on"},
     {"jit", "off"},
+    {"enable_seqscan", "off"},
+    {"enable_bitmapscan", "off"},
+    {"enable_sort", "off"},
     {NULL, NULL},
 };
 static const struct setting notifier_settings[] = {
