@@ -134,6 +134,10 @@ void fa_metrics_count(void *ctx, const struct fa_commit_stats *stats)
         counts = counts_after(metrics, counts, stats->submitted[i].type);
         counts->submitted++;
     }
+    for (size_t i = 0; i < stats->sql_submitted_count; i++) {
+        counts = counts_after(metrics, counts, stats->sql_submitted[i].kind.type);
+        counts->submitted += (uint64_t)stats->sql_submitted[i].n;
+    }
     for (size_t i = 0; i < stats->ended_count; i++) {
         const struct fa_task_end *end = &stats->ended[i];
 

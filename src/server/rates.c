@@ -103,7 +103,8 @@ static struct entry *find_or_add(struct fa_rates *rates, const char *ns, const c
 
 /* Several tasks in a row often have the same type; `last` is the previous entry. */
 static struct entry *count_one(struct fa_rates *rates, struct entry *last,
-                               const struct fa_kind *kind, enum faina_status status, int64_t number)
+                               const struct fa_kind *kind, enum faina_status status, int64_t number,
+                               int64_t n)
 {
     struct slot *slot;
 
@@ -114,7 +115,7 @@ static struct entry *count_one(struct fa_rates *rates, struct entry *last,
     slot = &last->slots[number % SLOTS];
     if (slot->number != number)
         *slot = (struct slot){.number = number};
-    slot->counts[status]++;
+    slot->counts[status] += (uint32_t)n;
     return last;
 }
 
@@ -125,9 +126,12 @@ void fa_rates_count(struct fa_rates *rates, const struct fa_commit_stats *stats,
 
     pthread_mutex_lock(&rates->mutex);
     for (size_t i = 0; i < stats->submitted_count; i++)
-        last = count_one(rates, last, &stats->submitted[i], SUBMITTED, number);
+        last = count_one(rates, last, &stats->submitted[i], SUBMITTED, number, 1);
+    for (size_t i = 0; i < stats->sql_submitted_count; i++)
+        last = count_one(rates, last, &stats->sql_submitted[i].kind, SUBMITTED, number,
+                         stats->sql_submitted[i].n);
     for (size_t i = 0; i < stats->ended_count; i++)
-        last = count_one(rates, last, &stats->ended[i].kind, stats->ended[i].status, number);
+        last = count_one(rates, last, &stats->ended[i].kind, stats->ended[i].status, number, 1);
     pthread_mutex_unlock(&rates->mutex);
 }
 

@@ -75,6 +75,11 @@ struct fa_commit_stats {
     size_t op_count;                 /* operations in its transaction */
     const struct fa_kind *submitted; /* of the tasks that it created */
     size_t submitted_count;
+    const struct fa_kind_count {
+        struct fa_kind kind;
+        int64_t n;
+    } * sql_submitted; /* of the tasks that other programs have stored by SQL */
+    size_t sql_submitted_count;
     const struct fa_task_end {
         struct fa_kind kind;
         enum faina_status status;

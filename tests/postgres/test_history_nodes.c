@@ -137,11 +137,41 @@ static void test_history_nodes__both_write(void **state)
     check_history(&pair->a);
 }
 
+/* The node that leads has them in its memory. */
+static bool has_three(struct fa_t *t, void *arg)
+{
+    return strcmp(read_history(t, "x"), "3/0/0/0/0/0") == 0 ||
+           strcmp(read_history(arg, "x"), "3/0/0/0/0/0") == 0;
+}
+
+/* Submits in SQL are counted when the leader adds them up, whatever node that is. */
+static void test_history_nodes__submits_in_sql_are_counted(void **state)
+{
+    struct fa_pair *pair = *state;
+    PGconn *conn;
+
+    fa_pair_open(pair);
+    conn = fa_psql_connect(pair->a.url);
+    fa_psql_exec(conn, "SELECT submit('x')");
+    fa_psql_exec(conn, "SELECT submit_many('[{\"type\": \"x\"}, {\"type\": \"X\"},"
+                       " {\"type\": \"y\"}]')");
+    fa_psql_exec(conn, "BEGIN; SELECT submit('x'); ROLLBACK");
+    fa_psql_close(conn);
+    fa_t_wait_until(has_three, &pair->a, &pair->b, "the leader has counted them");
+    fa_t_close(&pair->b);
+    fa_t_close(&pair->a);
+    fa_t_open(&pair->b);
+    CHECK_STR(read_history(&pair->b, "x"), "3/0/0/0/0/0");
+    CHECK_STR(read_history(&pair->b, NULL), "4/0/0/0/0/0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_history_nodes__both_write, fa_pair_set_up,
                                         fa_pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_history_nodes__submits_in_sql_are_counted,
+                                        fa_pair_set_up, fa_pair_tear_down),
     };
 
     return cmocka_run_group_tests_name("history_nodes", tests, NULL, NULL);

@@ -52,6 +52,8 @@ static void publish(struct fa_waiters *waiters, struct fa_unit *unit, size_t op_
 {
     struct fa_commit_stats stats = {.op_count = op_count,
                                     .submitted_count = unit->added_count,
+                                    .sql_submitted = unit->sql_submits,
+                                    .sql_submitted_count = unit->sql_submit_count,
                                     .ended_count = end_count,
                                     .waits = spans_of(unit, &unit->waits),
                                     .wait_count = unit->waits.count,
@@ -87,9 +89,9 @@ void fa_facts_publish(struct fa_waiters *waiters, struct fa_history_log *history
     struct fa_history_end *ends;
     size_t end_count;
 
-    if (op_count + unit->added_count + unit->ended_count + unit->waits.count + unit->runs.count +
-            unit->retries.count + unit->lost_count + unit->trigger_failure_count +
-            unit->missed_count ==
+    if (op_count + unit->added_count + unit->sql_submit_count + unit->ended_count +
+            unit->waits.count + unit->runs.count + unit->retries.count + unit->lost_count +
+            unit->trigger_failure_count + unit->missed_count ==
         0)
         return;
     ends = fa_arena_take(&unit->arena, (unit->ended_count + 1) * sizeof(*ends));

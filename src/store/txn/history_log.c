@@ -2,6 +2,7 @@
 #include "store/txn/history_log.h"
 
 #include "base/random.h"
+#include "service/service.h"
 #include "store/lanes/types.h"
 #include "store/txn/unit.h"
 
@@ -156,6 +157,14 @@ static struct fa_history_counts *counts_of(struct fa_history_log *log, struct mi
     return lane->history;
 }
 
+static void add_sql_submits(struct minute *minute, const struct fa_kind_count *stored)
+{
+    struct fa_history_entry *entry = entry_of(minute, stored->kind.ns, stored->kind.type);
+
+    entry->counts.n[FA_HISTORY_SUBMITTED] += stored->n;
+    entry->changes += stored->n;
+}
+
 static int end_of(enum faina_status status)
 {
     switch ((int)status) {
@@ -175,14 +184,16 @@ void fa_history_log_count(struct fa_history_log *log, const struct fa_unit *unit
 {
     struct minute *minute;
 
-    if (log == NULL || unit->added_count + end_count + unit->waits.count + unit->runs.count +
-                               unit->retries.count ==
+    if (log == NULL || unit->added_count + unit->sql_submit_count + end_count + unit->waits.count +
+                               unit->runs.count + unit->retries.count ==
                            0)
         return;
     pthread_mutex_lock(&log->mutex);
     minute = minute_of(log, unit->now_us);
     for (size_t i = 0; i < unit->added_count; i++)
         counts_of(log, minute, unit->added[i]->lane)->n[FA_HISTORY_SUBMITTED]++;
+    for (size_t i = 0; i < unit->sql_submit_count; i++)
+        add_sql_submits(minute, &unit->sql_submits[i]);
     for (size_t i = 0; i < end_count; i++)
         counts_of(log, minute, ends[i].lane)->n[end_of(ends[i].status)]++;
     for (size_t i = 0; i < unit->retries.count; i++)

@@ -73,6 +73,8 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->waits.count = unit->runs.count = unit->retries.count = 0;
     unit->added = NULL;
     unit->added_count = unit->added_size = unit->lost_count = 0;
+    unit->sql_submits = NULL;
+    unit->sql_submit_count = unit->sql_submit_size = 0;
     unit->trigger_failures = NULL;
     unit->trigger_failure_count = unit->trigger_failure_size = 0;
     unit->has_ready = unit->has_leftover = unit->has_bulk = unit->has_policies = false;

@@ -136,6 +136,8 @@ struct fa_unit {
     size_t ended_seen;     /* how many of them the workflows have processed */
     struct fa_row **added; /* new tasks; in the arena */
     size_t added_count, added_size;
+    struct fa_kind_count *sql_submits; /* tasks that submits in SQL have stored; in the arena */
+    size_t sql_submit_count, sql_submit_size;
     struct fa_spans waits, runs; /* of attempts that began, and that ended (commit_counts.h) */
     bool wants_spans;            /* `runs` are also collected in `attempts` */
     struct fa_span_attempt *attempts;

@@ -268,14 +268,27 @@ static enum faina_code next_of(struct fa_unit *unit, enum fa_sql sql, int64_t *n
     return code;
 }
 
-/* Submits in SQL count in rows of their own, so that they don't wait for each other. */
+static void add_sql_submits(void *ctx, size_t row, const struct fa_value *columns)
+{
+    struct fa_unit *unit = ctx;
+    struct fa_kind kind = {fa_value_dup(&columns[0], &unit->arena),
+                           fa_value_dup(&columns[1], &unit->arena)};
+
+    (void)row;
+    unit->sql_submits = fa_arena_grow(&unit->arena, unit->sql_submits, unit->sql_submit_count,
+                                      &unit->sql_submit_size, sizeof(*unit->sql_submits));
+    unit->sql_submits[unit->sql_submit_count++] = (struct fa_kind_count){kind, columns[2].i};
+}
+
+/* Submits in SQL count in rows of their own, so that they don't wait for each other. They are in
+ * the metrics and the history from here on. */
 static enum faina_code fold_counts(struct fa_unit *unit, struct faina_error *err)
 {
     struct fa_value most = fa_value_int(FOLD_MAX);
 
     if (!fa_db_has(unit->source.db, FA_DB_SQL_CLIENTS))
         return FAINA_OK;
-    return fa_db_one(unit->source.db, FA_SQL_TALLY_FOLD, &most, 1, NULL, NULL, err);
+    return fa_db_one(unit->source.db, FA_SQL_TALLY_FOLD, &most, 1, add_sql_submits, unit, err);
 }
 
 enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next_us,
