@@ -420,6 +420,7 @@ static const struct {
     [FA_OP_HEARTBEAT] = {.read = read_change},
     [FA_OP_COMPLETE] = {.read = read_change},
     [FA_OP_FAIL] = {.read = read_change},
+    [FA_OP_SUBTASK] = {.read = read_change},
     [FA_OP_BLOCK] = {.read = read_change},
     [FA_OP_BACKGROUND] = {.read = read_change},
     [FA_OP_RELEASE] = {.read = read_change},

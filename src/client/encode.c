@@ -308,6 +308,10 @@ static struct fa_act act_of(const struct fa_op *op)
         act.state = op->report->state;
         act.metadata = op->report->metadata;
         break;
+    case FA_OP_SUBTASK:
+        act.subtasks = op->block.subtasks;
+        act.subtask_count = 1;
+        break;
     case FA_OP_BLOCK:
         act.fail_fast = op->block.fail_fast;
         act.subtasks = op->block.subtasks ? op->block.subtasks : &none;
@@ -566,6 +570,7 @@ static const struct request_format request_formats[FA_OP_COUNT] = {
     [FA_OP_HEARTBEAT] = ACT(heartbeat, always),
     [FA_OP_COMPLETE] = ACT(complete, with_worker),
     [FA_OP_FAIL] = ACT(fail, with_worker),
+    [FA_OP_SUBTASK] = ACT(subtask, always),
     [FA_OP_BLOCK] = ACT(block, never),
     [FA_OP_BACKGROUND] = ACT(background, never),
     [FA_OP_RELEASE] = ACT(release, never),

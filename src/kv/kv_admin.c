@@ -15,6 +15,7 @@
 enum faina_code fa_kv_refuse_op(struct fa_op *op)
 {
     static const char *const features[FA_OP_COUNT] = {
+        [FA_OP_SUBTASK] = "subtasks",
         [FA_OP_BLOCK] = "subtasks",
         [FA_OP_CHILDREN] = "subtasks",
         [FA_OP_TYPE_PUT] = "policies of types",

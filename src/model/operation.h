@@ -41,6 +41,7 @@ struct fa_workflow;
     X(AMEND, "amend", true)                                                                        \
     X(COMPLETE, "complete", true)                                                                  \
     X(FAIL, "fail", true)                                                                          \
+    X(SUBTASK, "subtask", true)                                                                    \
     X(BLOCK, "block", true)                                                                        \
     X(BACKGROUND, "background", true)                                                              \
     X(RELEASE, "release", true)                                                                    \
@@ -430,7 +431,7 @@ struct fa_op {
             const struct faina_submit *subtasks;
             size_t count;
             bool fail_fast;
-        } block; /* BLOCK */
+        } block; /* BLOCK; SUBTASK: one, which gets a name */
         struct {
             const char *reason;
             int64_t timeout_ms;
@@ -521,14 +522,16 @@ struct fa_op {
     /* The answer. */
     enum faina_code code;
     struct fa_arena *arena;      /* the caller's: where the answer lives */
-    char task_id[FAINA_ID_SIZE]; /* SUBMIT, CRON_RUN, and every change of one task */
-    bool existing;               /* SUBMIT: the key was known */
+    char task_id[FAINA_ID_SIZE]; /* SUBMIT, CRON_RUN, and every change of one task; SUBTASK: that of
+                                    the subtask */
+    bool existing;               /* SUBMIT: the key was known; SUBTASK: the name was */
     bool input_mismatch;
     int64_t count; /* PURGE: rows removed; CANCEL: tasks cancelled; WORKER_REMOVE: given back;
                       BULK_COUNT: tasks found, in this part */
     union {
         void *answer;              /* any of the following */
-        struct faina_task *task;   /* changes with wants_task, GET, GET_BY_KEY */
+        struct faina_task *task;   /* changes with wants_task (SUBTASK: the subtask), GET,
+                                      GET_BY_KEY */
         struct faina_tasks *tasks; /* CLAIM_NEXT, LIST, QUEUE, CHILDREN */
         struct fa_found *found;    /* FIND */
         struct faina_events *events;

@@ -48,6 +48,7 @@ enum where {
     X(AMEND, WORK, 0, OF_TASK, READ | WORK)                                                        \
     X(COMPLETE, WORK, 0, OF_TASK, READ | WORK)                                                     \
     X(FAIL, WORK, 0, OF_TASK, READ | WORK)                                                         \
+    X(SUBTASK, WORK, 0, OF_TASK, READ | WORK)                                                      \
     X(BLOCK, WORK, 0, OF_TASK, READ | WORK)                                                        \
     X(BACKGROUND, WORK, 0, OF_TASK, READ | WORK)                                                   \
     X(RELEASE, WORK, 0, OF_TASK, READ | WORK)                                                      \

@@ -9,8 +9,9 @@
 static bool is_of_task(enum fa_op_kind kind)
 {
     static const enum fa_op_kind kinds[] = {
-        FA_OP_START,  FA_OP_COMPLETE, FA_OP_FAIL,   FA_OP_BLOCK,  FA_OP_BACKGROUND, FA_OP_RELEASE,
-        FA_OP_SNOOZE, FA_OP_REQUEUE,  FA_OP_UPDATE, FA_OP_CANCEL, FA_OP_RETRY,      FA_OP_DELETE,
+        FA_OP_START,      FA_OP_COMPLETE, FA_OP_FAIL,   FA_OP_SUBTASK, FA_OP_BLOCK,
+        FA_OP_BACKGROUND, FA_OP_RELEASE,  FA_OP_SNOOZE, FA_OP_REQUEUE, FA_OP_UPDATE,
+        FA_OP_CANCEL,     FA_OP_RETRY,    FA_OP_DELETE,
     };
 
     for (size_t i = 0; i < FA_COUNT(kinds); i++) {

@@ -398,6 +398,20 @@ static enum faina_code check_token(const struct fa_token *token, struct faina_er
     return check_namespaces(token->namespaces, err);
 }
 
+/* The name is how another attempt, and the block, find the subtask. */
+static enum faina_code check_subtask(size_t input_max, const struct fa_op *op,
+                                     struct faina_error *err)
+{
+    const struct faina_submit *subtask = op->block.subtasks;
+
+    if (!subtask || op->block.count != 1)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "subtask", "subtask is missing");
+    if (!subtask->name)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "name",
+                              "a subtask that is created before its parent waits needs a name");
+    return fa_check_submit(subtask, input_max, err);
+}
+
 /* An operation on one task. */
 static enum faina_code check_task(const struct fa_op *op, bool needs_worker,
                                   struct faina_error *err)
@@ -412,7 +426,7 @@ static enum faina_code check_change(size_t input_max, struct fa_op *op, struct f
 {
     bool needs_worker = op->kind == FA_OP_CLAIM || op->kind == FA_OP_HEARTBEAT ||
                         op->kind == FA_OP_NOTE || op->kind == FA_OP_AMEND ||
-                        op->kind == FA_OP_LOG_ADD;
+                        op->kind == FA_OP_LOG_ADD || op->kind == FA_OP_SUBTASK;
     enum faina_code code = check_task(op, needs_worker, err);
 
     if (code != FAINA_OK)
@@ -423,6 +437,8 @@ static enum faina_code check_change(size_t input_max, struct fa_op *op, struct f
         return fa_check_json(op->output, input_max, "output", FAINA_INVALID_REQUEST, err);
     if (op->kind == FA_OP_FAIL)
         return fa_check_failure(op->failure, err);
+    if (op->kind == FA_OP_SUBTASK)
+        return check_subtask(input_max, op, err);
     if (op->kind == FA_OP_BLOCK)
         return check_block(input_max, op, err);
     if (op->kind == FA_OP_BACKGROUND)
@@ -705,6 +721,7 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *defa
     case FA_OP_AMEND:
     case FA_OP_COMPLETE:
     case FA_OP_FAIL:
+    case FA_OP_SUBTASK:
     case FA_OP_BLOCK:
     case FA_OP_BACKGROUND:
     case FA_OP_SNOOZE:

@@ -49,6 +49,7 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_AMEND] = fa_do_amend,
     [FA_OP_COMPLETE] = fa_do_complete,
     [FA_OP_FAIL] = fa_do_fail,
+    [FA_OP_SUBTASK] = fa_do_subtask,
     [FA_OP_BLOCK] = fa_do_block,
     [FA_OP_BACKGROUND] = fa_do_background,
     [FA_OP_RELEASE] = fa_do_release,

@@ -76,9 +76,9 @@ struct fa_update_body {
 };
 
 extern const struct fa_shape fa_body_claim, fa_body_start, fa_body_complete, fa_body_fail,
-    fa_body_progress, fa_body_heartbeat, fa_body_block, fa_body_background, fa_body_release,
-    fa_body_snooze, fa_body_update, fa_body_note, fa_body_amend, fa_body_cancel, fa_body_retry,
-    fa_body_status;
+    fa_body_progress, fa_body_heartbeat, fa_body_subtask, fa_body_block, fa_body_background,
+    fa_body_release, fa_body_snooze, fa_body_update, fa_body_note, fa_body_amend, fa_body_cancel,
+    fa_body_retry, fa_body_status;
 
 /* POST /claims */
 struct fa_claims {

@@ -173,6 +173,24 @@ static enum faina_code read_subtasks(const struct fa_field *field, struct fa_jso
     return FAINA_OK;
 }
 
+static void put_subtask(struct fa_json_writer *w, const void *from)
+{
+    fa_wire_put_submit(w, ((const struct fa_act *)from)->subtasks);
+}
+
+static enum faina_code read_subtask(const struct fa_field *field, struct fa_json value,
+                                    struct fa_arena *arena, void *out, struct faina_error *err)
+{
+    struct faina_submit *subtask = fa_arena_zero(arena, 1, sizeof(*subtask));
+    struct fa_act *act = out;
+
+    if (value.type != FA_JSON_OBJECT)
+        return fa_body_refuse(field, "an object", err);
+    act->subtasks = subtask;
+    act->subtask_count = 1;
+    return fa_wire_read_submit(value.raw, arena, subtask, err);
+}
+
 static void put_amendment(struct fa_json_writer *w, const void *from)
 {
     fa_shape_put(w, &fa_shape_amendment, ((const struct fa_act *)from)->amendment);
@@ -291,6 +309,11 @@ REQUEST(progress, "Progress",
     ACT("metadata", JSON, metadata, .flags = FA_FIELD_OBJECT, .max = FA_METADATA_SIZE_MAX,
         .doc = "Merged into the task's metadata (RFC 7396): members are set, and removed by null"));
 REQUEST(heartbeat, "Heartbeat", WORKER(FA_FIELD_REQUIRED), FENCE, LEASE);
+REQUEST(subtask, "Subtask",
+    WORKER(FA_FIELD_REQUIRED),
+    FENCE,
+    {.name = "subtask", .type = FA_FIELD_OWN, .flags = FA_FIELD_REQUIRED, .inner = &fa_shape_submit,
+     .put = put_subtask, .read = read_subtask, .doc = "With a name, which no sibling has"});
 REQUEST(block, "Block",
     WORKER(0),
     FENCE,
@@ -452,6 +475,7 @@ static const struct {
     {"block", &fa_body_block},       {"background", &fa_body_background},
     {"release", &fa_body_release},   {"snooze", &fa_body_snooze},
     {"note", &fa_body_note},         {"amend", &fa_body_amend},
+    {"subtask", &fa_body_subtask},
 };
 
 static const char *verb_word(int value)
@@ -504,7 +528,7 @@ static enum faina_code read_act(struct fa_json item, struct fa_arena *arena, str
     if (i == FA_COUNT(verbs))
         return fa_error_field(err, FAINA_INVALID_REQUEST, "act",
                               "act must be claim, start, complete, fail, progress, heartbeat, "
-                              "block, background, release, note or amend");
+                              "block, background, release, note, amend or subtask");
     code = fa_body_read_object(read.body, "body", verbs[i].shape, arena, out, err);
     out->id = read.id;
     out->verb = verbs[i].verb;

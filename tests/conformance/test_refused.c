@@ -38,7 +38,7 @@ static void test_refused__operations(struct fa_t *t)
 {
     static const char workflow[] = "{\"workflow\":\"w\",\"triggers\":[{\"name\":\"t\",\"on\":\"e\","
                                    "\"task\":{\"type\":\"x\"}}]}";
-    const struct faina_submit child = {.type = "child"};
+    const struct faina_submit child = {.type = "child"}, named = {.type = "x", .name = "n"};
     const struct faina_emit emit = {.type = "e"};
     const struct fa_definition definition = {.text = {workflow, sizeof(workflow) - 1}};
     const struct fa_cron_job cron = {
@@ -85,6 +85,12 @@ static void test_refused__operations(struct fa_t *t)
     id = fa_t_make(t, FAINA_RUNNING, "w");
     before = fa_t_picture(t, id);
     check_refused(t, fa_t_block(t, id, BY("w"), &child, 1), "block");
+    check_refused(t,
+                  fa_t_run(t, &(struct fa_op){.kind = FA_OP_SUBTASK,
+                                              .id = id,
+                                              .by = BY("w"),
+                                              .block = {&named, 1, false}}),
+                  "subtask");
     check_refused(t, fa_t_children(t, id, 0, NULL), "children");
     CHECK_STR(fa_t_picture(t, id), before);
 }

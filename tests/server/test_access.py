@@ -219,6 +219,11 @@ def worker_delete(world, ns):
     return f"/workers/{worker}", None
 
 
+def subtask(world, ns):
+    path, body = acts("subtask")(world, ns)
+    return path, {**body, "subtask": {"type": ns + ".t", "name": str(next(world.numbers))}}
+
+
 def subtasks(world, ns):
     path, body = acts("block")(world, ns)
     return path, {**body, "subtasks": [{"type": ns + ".t", "input": next(world.numbers)}]}
@@ -249,6 +254,7 @@ ROUTES = {
     "POST /tasks/{id}:fail": (WORK, acts("fail", error={"message": "x", "retryable": False}), 200, NO_TASK),
     "POST /tasks/{id}:progress": (WORK, acts("progress", progress=1), 200, NO_TASK),
     "POST /tasks/{id}:heartbeat": (WORK, acts("heartbeat"), 200, NO_TASK),
+    "POST /tasks/{id}:subtask": (WORK, subtask, 200, NO_TASK),
     "POST /tasks/{id}:block": (WORK, subtasks, 200, NO_TASK),
     "POST /tasks/{id}:background": (WORK, acts("background"), 200, NO_TASK),
     "POST /tasks/{id}:release": (WORK, acts("release"), 200, NO_TASK),

@@ -127,7 +127,7 @@ def prepare(server, method, path):
     if path.endswith("/result"):
         server.act(task, "start", workerId="me")
         server.act(task, "complete", workerId="me", output={"sent": True})
-    elif path.endswith((":complete", ":fail", ":progress", ":heartbeat", ":block", ":background",
+    elif path.endswith((":complete", ":fail", ":progress", ":heartbeat", ":subtask", ":block", ":background",
                         ":note", ":amend", "/log", ":snooze",
                         "/outcomes", "/heartbeats")):
         server.act(task, "start", workerId="me")

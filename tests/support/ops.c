@@ -78,6 +78,7 @@ static bool answers_task(const struct fa_op *op)
     case FA_OP_PROGRESS:
     case FA_OP_COMPLETE:
     case FA_OP_FAIL:
+    case FA_OP_SUBTASK:
     case FA_OP_BLOCK:
     case FA_OP_BACKGROUND:
     case FA_OP_RELEASE:

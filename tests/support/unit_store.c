@@ -192,6 +192,7 @@ enum faina_code store_run(struct store *store, const struct fa_op *op)
         [FA_OP_AMEND] = fa_do_amend,
         [FA_OP_COMPLETE] = fa_do_complete,
         [FA_OP_FAIL] = fa_do_fail,
+        [FA_OP_SUBTASK] = fa_do_subtask,
         [FA_OP_BLOCK] = fa_do_block,
         [FA_OP_BACKGROUND] = fa_do_background,
         [FA_OP_RELEASE] = fa_do_release,

@@ -56,8 +56,8 @@ struct fa_act_kind {
     enum fa_op_kind kind;
 };
 extern const struct fa_act_kind fa_act_claim, fa_act_start, fa_act_complete, fa_act_fail,
-    fa_act_progress, fa_act_heartbeat, fa_act_block, fa_act_background, fa_act_release,
-    fa_act_snooze, fa_act_note, fa_act_amend, fa_act_cancel, fa_act_retry;
+    fa_act_progress, fa_act_heartbeat, fa_act_subtask, fa_act_block, fa_act_background,
+    fa_act_release, fa_act_snooze, fa_act_note, fa_act_amend, fa_act_cancel, fa_act_retry;
 /* ---- route_admin.c ---- */
 fa_handler fa_handle_broker, fa_handle_broker_put;
 fa_handler fa_handle_settings, fa_handle_settings_put;

@@ -23,6 +23,7 @@ const struct fa_act_kind fa_act_claim = {&fa_body_claim, FA_OP_CLAIM},
                          fa_act_fail = {&fa_body_fail, FA_OP_FAIL},
                          fa_act_progress = {&fa_body_progress, FA_OP_PROGRESS},
                          fa_act_heartbeat = {&fa_body_heartbeat, FA_OP_HEARTBEAT},
+                         fa_act_subtask = {&fa_body_subtask, FA_OP_SUBTASK},
                          fa_act_block = {&fa_body_block, FA_OP_BLOCK},
                          fa_act_background = {&fa_body_background, FA_OP_BACKGROUND},
                          fa_act_release = {&fa_body_release, FA_OP_RELEASE},
@@ -87,6 +88,7 @@ static bool fill(struct fa_request *req, enum fa_op_kind kind, struct fa_act *ac
     case FA_OP_PROGRESS:
         op->report = make_report(req, act);
         return true;
+    case FA_OP_SUBTASK:
     case FA_OP_BLOCK:
         op->block.subtasks = act->subtasks;
         op->block.count = act->subtask_count;
@@ -428,6 +430,7 @@ static enum fa_op_kind kind_of(const char *verb)
         {"block", &fa_act_block},       {"background", &fa_act_background},
         {"release", &fa_act_release},   {"snooze", &fa_act_snooze},
         {"note", &fa_act_note},         {"amend", &fa_act_amend},
+        {"subtask", &fa_act_subtask},
     };
     size_t i = 0;
 

@@ -185,6 +185,12 @@ const struct fa_route fa_routes[] = {
         JSON "'{\"workerId\":\"me\",\"progress\":40,\"state\":\"decoding\"}'"),
     ACT("heartbeat", HEARTBEAT, heartbeat, "Renew the lease", NULL,
         JSON "'{\"workerId\":\"me\"}'"),
+    ACT("subtask", SUBTASK, subtask, "Create a subtask at once",
+        "Answers with the subtask. The task goes on; `:block` lists and waits for it like the "
+        "others. `name` is required: a repeated request, also in another attempt, is answered with "
+        "the subtask of this name.",
+        JSON "'{\"workerId\":\"me\","
+             "\"subtask\":{\"type\":\"page\",\"name\":\"first\",\"input\":1}}'"),
     {"POST", TASK ":block", FA_OP_BLOCK, fa_handle_act, FA_ROUTE_LARGE, &fa_act_block, NULL,
      &fa_body_block, &fa_shape_task, 200, "Wait for subtasks",
      "They are stored and the task is blocked in one transaction.",

@@ -29,6 +29,7 @@ typedef enum faina_code fa_do_fn(struct fa_unit *unit, struct fa_op *op);
 fa_do_fn fa_do_submit;
 fa_do_fn fa_do_claim, fa_do_claim_next, fa_do_start, fa_do_release, fa_do_snooze, fa_do_requeue;
 fa_do_fn fa_do_progress, fa_do_heartbeat, fa_do_complete, fa_do_fail, fa_do_block, fa_do_background;
+fa_do_fn fa_do_subtask;
 fa_do_fn fa_do_log_add, fa_do_note, fa_do_amend, fa_do_update;
 fa_do_fn fa_do_cancel, fa_do_retry, fa_do_delete, fa_do_purge;
 fa_do_fn fa_do_pause, fa_do_resume, fa_do_resource_set, fa_do_resource_remove;

@@ -635,6 +635,23 @@ static enum faina_code plan_children(struct block_request *request)
     return code == FAINA_OK ? check_count(request) : code;
 }
 
+/* Whether the subtask was created by SUBTASK since the task was claimed. */
+static bool is_of_this_claim(const struct block_request *request, const struct fa_plan *plan)
+{
+    int64_t claimed_us = request->parent->claimed_us; /* 0: no worker holds it */
+
+    return plan->existing != NULL && claimed_us != 0 && plan->existing->created_us >= claimed_us;
+}
+
+static bool asks_for_one_of_this_claim(const struct block_request *request)
+{
+    for (size_t i = 0; i < request->op->block.count; i++) {
+        if (is_of_this_claim(request, &request->plans[i]))
+            return true;
+    }
+    return false;
+}
+
 /* Whether one of the subtasks that it asks for exists and has not ended. */
 static bool asks_for_a_live_one(const struct block_request *request)
 {
@@ -661,7 +678,7 @@ static enum faina_code check_progress(struct block_request *request)
     enum faina_code code;
 
     if (request->made > 0 || is_first_time || !(request->parent->flags & FA_FLAG_NOT_COUNTED) ||
-        asks_for_a_live_one(request))
+        asks_for_a_live_one(request) || asks_for_one_of_this_claim(request))
         return FAINA_OK;
     code = fa_children_of(request->unit, request->parent, FA_SQL_CHILD_LIVE, &live_children, &count,
                           &op->error);
@@ -686,7 +703,7 @@ static void note_requested(const struct block_request *request)
     parent->flags |= (int64_t)requested << FA_SUBTASK_COUNT_SHIFT;
 }
 
-/* A child that has failed is retried. */
+/* A child of an earlier claim that has failed is retried. */
 static enum faina_code requeue(struct fa_unit *unit, struct fa_row *child, struct faina_error *err)
 {
     if (!fa_status_is_ended(child->status) || child->status == FAINA_COMPLETED)
@@ -718,13 +735,76 @@ static enum faina_code make_children(struct block_request *request, int64_t *awa
 
         if (plan->existing != NULL) {
             set_detached(unit, plan->existing, plan->submit->detached);
-            code = requeue(unit, plan->existing, &op->error);
+            if (!is_of_this_claim(request, plan))
+                code = requeue(unit, plan->existing, &op->error);
         } else if (!plan->is_duplicate) {
             fa_plan_carry_out(unit, plan);
             *awaited += !plan->submit->detached;
         }
     }
     return code;
+}
+
+/* Subtasks that SUBTASK has created and that ended badly before the task was blocked. They count as
+ * if they had ended while it was. */
+static int64_t count_ended_early(struct block_request *request)
+{
+    int64_t bad = 0;
+
+    for (size_t i = 0; i < request->op->block.count; i++) {
+        const struct fa_plan *plan = &request->plans[i];
+        struct fa_row *child = plan->existing;
+
+        if (!is_of_this_claim(request, plan) ||
+            child->flags & (FA_FLAG_DETACHED | FA_FLAG_AWAITED) ||
+            !fa_status_is_ended(child->status) || child->status == FAINA_COMPLETED)
+            continue;
+        child->flags |= FA_FLAG_AWAITED;
+        fa_unit_touch(request->unit, child);
+        bad++;
+    }
+    return bad;
+}
+
+/* A subtask that exists is left as it is: the block retries it if it has failed. */
+static enum faina_code make_child(struct block_request *request, struct fa_row **out)
+{
+    struct fa_unit *unit = request->unit;
+    struct fa_row *parent = request->parent;
+    const struct fa_plan *plan = &request->plans[0];
+
+    *out = plan->existing;
+    if (*out != NULL)
+        return fa_row_load_payload(&unit->source, *out, &unit->arena, &request->op->error);
+    *out = fa_plan_carry_out(unit, plan);
+    (*out)->flags &= ~FA_FLAG_AWAITED; /* until the block */
+    if (!(parent->flags & FA_FLAG_HAS_CHILDREN)) {
+        parent->flags |= FA_FLAG_HAS_CHILDREN;
+        fa_unit_touch(unit, parent);
+    }
+    return FAINA_OK;
+}
+
+enum faina_code fa_do_subtask(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_row *row = NULL, *child = NULL;
+    enum faina_code code = fa_find_task(unit, op, true, &row);
+    struct block_request request = {.unit = unit, .op = op, .parent = row};
+
+    if (code != FAINA_OK)
+        return code;
+    /* The start of a claimed task may still be on its way. */
+    if (row->status != FAINA_CLAIMED && fa_rule_find(row->status, FA_BLOCK) == NULL)
+        return fa_refuse(row, FA_BLOCK, op);
+    code = fa_check_holder(row, op);
+    if (code == FAINA_OK)
+        code = plan_children(&request);
+    if (code == FAINA_OK)
+        code = make_child(&request, &child);
+    if (code != FAINA_OK)
+        return code;
+    op->existing = request.plans[0].existing != NULL;
+    return fa_set_result(unit, op, child);
 }
 
 enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
@@ -760,7 +840,7 @@ enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
     row->flags &= ~FA_FLAG_FAIL_FAST;
     row->flags |= FA_FLAG_WAITS_CHILDREN | (op->block.fail_fast ? FA_FLAG_FAIL_FAST : 0);
     row->deps_left = live;
-    row->deps_bad = 0;
+    row->deps_bad = count_ended_early(&request);
     fa_unit_unblock_if_free(unit, row);
     return fa_set_result(unit, op, row);
 }

@@ -64,6 +64,7 @@ void fa_prefetch_add(struct fa_prefetch *prefetch, const struct fa_op *op)
     case FA_OP_BLOCK:
         add_id(prefetch, &prefetch->blocks, op->id);
         break;
+    case FA_OP_SUBTASK:
     case FA_OP_RELEASE:
     case FA_OP_SNOOZE:
     case FA_OP_REQUEUE:

@@ -69,7 +69,7 @@ static bool reads_one_task(enum fa_op_kind kind)
         FA_OP_CLAIM,      FA_OP_START,   FA_OP_PROGRESS, FA_OP_HEARTBEAT, FA_OP_NOTE,
         FA_OP_AMEND,      FA_OP_LOG_ADD, FA_OP_COMPLETE, FA_OP_FAIL,      FA_OP_BLOCK,
         FA_OP_BACKGROUND, FA_OP_RELEASE, FA_OP_SNOOZE,   FA_OP_CANCEL,    FA_OP_RETRY,
-        FA_OP_DELETE,     FA_OP_REQUEUE, FA_OP_UPDATE,
+        FA_OP_DELETE,     FA_OP_REQUEUE, FA_OP_UPDATE,   FA_OP_SUBTASK,
     };
 
     for (size_t i = 0; i < FA_COUNT(kinds); i++) {

@@ -6,7 +6,7 @@ export interface Schemas {
       /** The task */
       id: string;
       /** The word that the route of the act ends with */
-      act: "claim" | "start" | "complete" | "fail" | "progress" | "heartbeat" | "block" | "background" | "release" | "snooze" | "note" | "amend";
+      act: "claim" | "start" | "complete" | "fail" | "progress" | "heartbeat" | "block" | "background" | "release" | "snooze" | "note" | "amend" | "subtask";
       /** The body that the route of the act takes */
       body?: Record<string, any>;
     })[];
@@ -1144,7 +1144,7 @@ export interface Schemas {
   };
   /** How long a failed task waits before its next attempt */
   "RetryPolicy": {
-    /** The wait after the first failed attempt; 15 seconds by default */
+    /** The wait after the first failed attempt; 15 seconds by default, 1 ms at least */
     base?: string | number;
     /** Each wait is this many times the one before; 8 by default */
     factor?: number;
@@ -1315,6 +1315,8 @@ export interface Schemas {
     startBy?: string | number;
     /** Fair share: ready tasks of one type and priority take turns by their groups, however many tasks each has */
     group?: string;
+    /** Of a subtask only: its parent doesn't wait for it */
+    detached?: boolean;
     /** Names of payload members whose value is JSON null; a null itself means unset */
     nulls?: ("input" | "payload" | "metadata" | "spec")[];
     /** The team that the task belongs to */
@@ -1325,6 +1327,14 @@ export interface Schemas {
     createdBy?: string;
     /** W3C Trace Context of the submitter, stored in the metadata as `traceparent`; used instead of the header of this name */
     traceparent?: string;
+  };
+  "Subtask": {
+    /** The worker that holds the task */
+    workerId: string;
+    /** The fence of the claim; refuses the request of an earlier claim */
+    fence?: number;
+    /** With a name, which no sibling has */
+    subtask: Schemas["Submit"];
   };
   /** A task as it is at one moment; null where unset */
   "Task": {
