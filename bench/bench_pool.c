@@ -57,7 +57,7 @@ static enum faina_outcome make_tree(struct faina_context *context, void *user)
                                    .input = faina_context_task(context)->input};
 
     for (int i = 0; i < pool->tree_width; i++)
-        if (faina_context_subtask(context, &subtask, NULL) != FAINA_OK)
+        if (faina_context_subtask(context, &subtask, NULL, NULL) != FAINA_OK)
             return FAINA_OUTCOME_FAILED;
     return FAINA_OUTCOME_BLOCKED;
 }

@@ -43,7 +43,7 @@ static enum faina_outcome begin_sum(struct faina_context *context, void *user)
         struct faina_submit subtask = {.type = "add", .input = number};
 
         snprintf(number, sizeof(number), "%ld", i);
-        faina_context_subtask(context, &subtask, NULL);
+        faina_context_subtask(context, &subtask, NULL, NULL);
     }
     return FAINA_OUTCOME_BLOCKED; /* end_sum is called when they have all completed */
 }

@@ -54,7 +54,7 @@ static enum faina_outcome split(struct faina_context *context, void *user)
     for (at = at ? next_string(at, &len) : NULL; at; at = next_string(at + len, &len)) {
         char *page = strndup(at, len);
         struct faina_submit subtask = {.type = "words.page", .input = page};
-        enum faina_code code = faina_context_subtask(context, &subtask, NULL);
+        enum faina_code code = faina_context_subtask(context, &subtask, NULL, NULL);
 
         free(page);
         if (code != FAINA_OK)

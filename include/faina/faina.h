@@ -953,7 +953,7 @@ struct faina_handler {
 
 /* The task as it was claimed. Lives as long as the attempt. In a plugin only these are set: id, ns,
  * type, name, phase, priority, input, metadata, spec, attempts, max_attempts, fence, parent_id,
- * created_by, resources. */
+ * created_by, resources, traceparent. */
 FAINA_API const struct faina_task *faina_context_task(const struct faina_context *context);
 
 /* Whether to stop: the task was cancelled, its lease is lost, its time-out is over, or the worker
@@ -981,10 +981,18 @@ FAINA_API enum faina_code faina_context_error(struct faina_context *context,
 FAINA_API enum faina_code faina_context_background(struct faina_context *context,
                                                    const char *reason, int64_t timeout_ms,
                                                    struct faina_error *err);
-/* Adds a subtask; rules as for faina_block. */
+/*
+ * Adds a subtask; rules as for faina_block. With id == NULL it is created in the transaction that
+ * blocks the task. Otherwise it is created at once, in a transaction of its own, and its id is
+ * written: it may run, and end, before the task is blocked, and it stays when the attempt fails.
+ * It needs a name: in another attempt the name gives the id of the subtask that exists.
+ * INVALID_REQUEST: it has no name, or that of a subtask with another type or input. NOT_SUPPORTED:
+ * the engine has no subtasks, or is in memory and this is a plugin. WRONG_WORKER,
+ * TASK_NOT_CLAIMED or the code of its status: the attempt has lost the task.
+ */
 FAINA_API enum faina_code faina_context_subtask(struct faina_context *context,
                                                 const struct faina_submit *subtask,
-                                                struct faina_error *err);
+                                                char id[FAINA_ID_SIZE], struct faina_error *err);
 /* Resumes the task as soon as one subtask ends badly. */
 FAINA_API void faina_context_fail_fast(struct faina_context *context);
 
@@ -1050,7 +1058,7 @@ FAINA_API void faina_stop(struct faina *engine);
  * It runs in a process of its own: a crash fails only the attempts in that process.
  */
 
-#define FAINA_PLUGIN_ABI 1
+#define FAINA_PLUGIN_ABI 2
 
 struct faina_plugin_type {
     const char *type;

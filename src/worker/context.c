@@ -187,7 +187,8 @@ static struct faina_submit copy_submit(struct fa_arena *arena, const struct fain
 }
 
 enum faina_code faina_context_subtask(struct faina_context *context,
-                                      const struct faina_submit *subtask, struct faina_error *err)
+                                      const struct faina_submit *subtask, char id[FAINA_ID_SIZE],
+                                      struct faina_error *err)
 {
     enum faina_code code;
 
@@ -198,6 +199,11 @@ enum faina_code faina_context_subtask(struct faina_context *context,
         return fa_error_set(err, FAINA_INVALID_REQUEST, "a task can have at most %d subtasks",
                             FA_CHILDREN_MAX);
     code = fa_check_submit(subtask, context->output_max, err);
+    if (code == FAINA_OK && id && !subtask->name)
+        code = fa_error_field(err, FAINA_INVALID_REQUEST, "name",
+                              "a subtask whose id is wanted needs a name");
+    if (code == FAINA_OK && id)
+        code = context->backend->create(context->backend_ctx, subtask, id, err);
     if (code != FAINA_OK)
         return code;
     context->children = fa_arena_grow(context->arena, context->children, context->child_count,

@@ -1,8 +1,8 @@
 /*
  * context.h - a C handler's view of its attempt, in a thread of the pool or in a plugin's process.
  *
- * Reports go to the backend at once. Output, failure, subtasks and so on are kept here and become
- * the outcome.
+ * Reports, and subtasks whose id is wanted, go to the backend at once. Output, failure, subtasks
+ * and so on are kept here and become the outcome.
  *
  * Threads: the handler's own.
  */
@@ -14,6 +14,9 @@
 struct fa_context_backend {
     void (*report)(void *ctx, const struct faina_report *report);
     bool (*is_cancelled)(void *ctx);
+    /* Creates the subtask in the engine, and writes its id. Blocks. */
+    enum faina_code (*create)(void *ctx, const struct faina_submit *subtask, char id[FAINA_ID_SIZE],
+                              struct faina_error *err);
 };
 
 struct faina_context {

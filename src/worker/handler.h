@@ -125,6 +125,10 @@ void fa_job_report(struct fa_job *job, const struct faina_report *report);
 /* A part of the attempt's log, sent to the engine at intervals while the attempt runs. Its end is
  * in the outcome's note. Copies. */
 void fa_job_log(struct fa_job *job, const char *ptr, size_t len);
+/* Creates a subtask of the job's task and writes its id. Blocks: for a thread of the handler. */
+FA_MUST_CHECK enum faina_code fa_job_subtask(struct fa_job *job, const struct faina_submit *subtask,
+                                             char id[FAINA_ID_SIZE], struct faina_error *err);
+const char *fa_job_worker(const struct fa_job *job); /* the id of the worker that holds it */
 /* Keeps the job's memory, also after its end. */
 void fa_job_ref(struct fa_job *job);
 void fa_job_unref(struct fa_job *job);

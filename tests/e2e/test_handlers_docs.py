@@ -67,13 +67,16 @@ def test_the_rest_compiles(cli):
     text = page()
     named = {block for _, block in HANDLER.findall(text)}
     rest = [block for block in BLOCK.findall(text) if block not in named]
-    equal(len(rest), 2, rest)
-    triggers, calls = rest
+    equal(len(rest), 3, rest)
+    triggers, calls, subtask = rest
     plugin = dict(HANDLER.findall(text))["double.c"]
     compile_c(cli.folder, f"{INCLUDES}{triggers}\nconst void *used(void) {{ return triggers; }}\n", "-fsyntax-only")
     twice = plugin.split("static const", 1)[0]
     compile_c(cli.folder, f"{twice}\nvoid start(struct faina *engine);\nvoid start(struct faina *engine)\n"
               f"{{\nstruct faina_error err;\n{calls}\n}}\n", "-fsyntax-only")
+    compile_c(cli.folder, f"{INCLUDES}enum faina_code create(struct faina_context *context);\n"
+              f"enum faina_code create(struct faina_context *context)\n{{\nenum faina_code code;\n"
+              f"struct faina_error err;\n{subtask}\nreturn code;\n}}\n", "-fsyntax-only")
 
 
 run(globals())

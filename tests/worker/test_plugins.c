@@ -75,6 +75,24 @@ static void test_plugins__open_the_engine(struct fa_t *t)
     world_close(&w);
 }
 
+static void test_plugins__the_id_of_a_subtask(struct fa_t *t)
+{
+    bool is_reachable = strncmp(t->url, "postgres", 8) == 0 || strncmp(t->url, "http", 4) == 0;
+    struct faina_task *task;
+    struct world w;
+
+    world_open(&w, t);
+    build(&w, "good", "good.so", "-DX");
+    w.config.plugin_url = is_reachable ? t->url : NULL;
+    world_start(&w);
+    task = world_try(&w, "good.early", NULL, 1, FAINA_COMPLETED);
+    if (is_reachable)
+        CHECK_HAS(task->output, fa_t_child(t, task->id, 0));
+    else
+        CHECK_STR(task->output, "\"not_supported\"");
+    world_close(&w);
+}
+
 static void test_plugins__settings_go_before_the_workers_environment(struct fa_t *t)
 {
     struct world w;
@@ -308,6 +326,7 @@ int main(int argc, char **argv)
     static const struct fa_t_case cases[] = {
         FA_T_CASE(test_plugins__outcomes),
         FA_T_CASE(test_plugins__open_the_engine),
+        FA_T_CASE(test_plugins__the_id_of_a_subtask),
         FA_T_CASE(test_plugins__settings_go_before_the_workers_environment),
         FA_T_CASE(test_plugins__cancellation_and_shutdown),
         FA_T_CASE(test_plugins__many_at_once),

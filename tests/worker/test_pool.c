@@ -122,14 +122,19 @@ static enum faina_outcome bad_calls(struct faina_context *context, void *user)
 {
     struct faina_error err;
     struct faina_submit empty = {0};
+    char id[FAINA_ID_SIZE] = "";
     struct faina_failure mute = {0};
 
     (void)user;
     CHECK_INT(faina_context_output(context, "{", &err), FAINA_INVALID_REQUEST);
     CHECK_INT(faina_context_error(context, &mute, &err), FAINA_INVALID_REQUEST);
     CHECK_INT(faina_context_error(context, NULL, NULL), FAINA_INVALID_REQUEST);
-    CHECK_INT(faina_context_subtask(context, &empty, &err), FAINA_INVALID_TASK);
-    CHECK_INT(faina_context_subtask(context, NULL, NULL), FAINA_INVALID_REQUEST);
+    CHECK_INT(faina_context_subtask(context, &empty, NULL, &err), FAINA_INVALID_TASK);
+    CHECK_INT(faina_context_subtask(context, NULL, NULL, NULL), FAINA_INVALID_REQUEST);
+    CHECK_INT(faina_context_subtask(context, &(struct faina_submit){.type = "x"}, id, &err),
+              FAINA_INVALID_REQUEST);
+    CHECK_STR(err.field, "name");
+    CHECK_STR(id, "");
     CHECK_INT(faina_context_metadata(context, "[]", &err), FAINA_INVALID_REQUEST);
     faina_context_progress(context, 101, NULL);
     faina_context_progress(context, 30, "third");
@@ -345,7 +350,7 @@ static enum faina_outcome plant(struct faina_context *context, void *user)
         struct faina_submit subtask = {.type = "leaf", .input = input};
 
         snprintf(input, sizeof(input), "%d", i);
-        if (faina_context_subtask(context, &subtask, NULL) != FAINA_OK)
+        if (faina_context_subtask(context, &subtask, NULL, NULL) != FAINA_OK)
             return FAINA_OUTCOME_FAILED;
     }
     return FAINA_OUTCOME_BLOCKED;
@@ -394,6 +399,61 @@ static void test_pool__a_parent_with_many_subtasks(struct fa_t *t)
     world_close(&w);
 }
 
+struct early {
+    char ids[3][FAINA_ID_SIZE]; /* as each call of the handler got them */
+    int attempt;
+};
+
+/* Fails at first, and blocks in the second attempt. */
+static enum faina_outcome start_early(struct faina_context *context, void *user)
+{
+    struct early *early = user;
+    struct faina_submit named = {.type = "leaf", .name = "one", .input = "7"};
+    struct faina_submit plain = {.type = "leaf", .input = "8"};
+    char *id = early->ids[early->attempt];
+
+    if (early->attempt == 2)
+        return FAINA_OUTCOME_FAILED;
+    if (faina_context_subtask(context, &named, id, NULL) != FAINA_OK ||
+        faina_context_subtask(context, &plain, NULL, NULL) != FAINA_OK)
+        return FAINA_OUTCOME_FAILED;
+    return early->attempt++ == 0 ? FAINA_OUTCOME_FAILED : FAINA_OUTCOME_BLOCKED;
+}
+
+static enum faina_outcome resume_early(struct faina_context *context, void *user)
+{
+    struct early *early = user;
+    struct faina_submit named = {.type = "leaf", .name = "one", .input = "7"};
+    const struct faina_subtask *one = faina_context_find(context, early->ids[1]);
+    size_t count;
+
+    faina_context_subtasks(context, &count);
+    if (count != 2 || !one || strcmp(one->output, "7") != 0 ||
+        faina_context_subtask(context, &named, early->ids[2], NULL) != FAINA_OK)
+        return FAINA_OUTCOME_FAILED;
+    return FAINA_OUTCOME_COMPLETE;
+}
+
+static void test_pool__the_id_of_a_subtask(struct fa_t *t)
+{
+    struct faina_handler parent = {
+        .on_start = start_early, .on_resume = resume_early, .retry = {.base_ms = 1, .max_ms = 1}};
+    struct early early = {.attempt = 0};
+    struct faina_task *task;
+    struct world w;
+
+    world_open(&w, t);
+    world_start(&w);
+    world_handler(&w, "early", &parent, &early);
+    world_native(&w, "leaf", echo, NULL);
+    task = world_try(&w, "early", NULL, 4, FAINA_COMPLETED);
+    CHECK_INT(task->attempts, 2);
+    CHECK_STR(early.ids[0], fa_t_child(t, task->id, 0));
+    CHECK_STR(early.ids[1], early.ids[0]);
+    CHECK_STR(early.ids[2], early.ids[0]);
+    world_close(&w);
+}
+
 /* on_start is called in phase resume too, and makes the same subtasks. */
 static void test_pool__the_same_subtasks_again_are_a_failure(struct fa_t *t)
 {
@@ -431,7 +491,7 @@ static enum faina_outcome dig(struct faina_context *context, void *user)
         return FAINA_OUTCOME_COMPLETE;
     }
     snprintf(input, sizeof(input), "%ld", depth - 1);
-    faina_context_subtask(context, &deeper, NULL);
+    faina_context_subtask(context, &deeper, NULL, NULL);
     return FAINA_OUTCOME_BLOCKED;
 }
 
@@ -468,8 +528,8 @@ static enum faina_outcome one_bad_child(struct faina_context *context, void *use
     struct faina_submit bad = {.type = "bad", .name = "bad"};
 
     (void)user;
-    faina_context_subtask(context, &good, NULL);
-    faina_context_subtask(context, &bad, NULL);
+    faina_context_subtask(context, &good, NULL, NULL);
+    faina_context_subtask(context, &bad, NULL, NULL);
     return FAINA_OUTCOME_BLOCKED;
 }
 
@@ -864,6 +924,7 @@ int main(int argc, char **argv)
         FA_T_CASE_LOCAL(test_pool__what_waits_for_long_is_given_back),
         FA_T_CASE_LOCAL(test_pool__what_was_given_back_comes_again),
         FA_T_CASE(test_pool__a_parent_with_many_subtasks),
+        FA_T_CASE(test_pool__the_id_of_a_subtask),
         FA_T_CASE(test_pool__the_same_subtasks_again_are_a_failure),
         FA_T_CASE(test_pool__subtasks_of_subtasks),
         FA_T_CASE(test_pool__on_error),

@@ -143,7 +143,7 @@ static bool add_subtask(void *ctx, const char *hash, uint64_t size, const char *
     (void)size, (void)mime;
     snprintf(input, sizeof(input), "{\"leafRef\":\"%s\"}", hash);
     pending->count++;
-    return faina_context_subtask(pending->context, &subtask, &why) == FAINA_OK ||
+    return faina_context_subtask(pending->context, &subtask, NULL, &why) == FAINA_OK ||
            vault_fail(err, "subtask", "%s", why.message);
 }
 

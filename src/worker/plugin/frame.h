@@ -2,7 +2,7 @@
  * frame.h - the protocol between the pool and a plugin's process, over a socket. A frame has a
  * kind, the number of an attempt, and JSON.
  *
- *     pool -> host   START    the task, its phase and its subtasks
+ *     pool -> host   START    the task, its phase and its subtasks, and the worker's id
  *                    STOP     (nothing)
  *     host -> pool   HELLO    {"types":[{type, timeoutMs, concurrency, settings}], "workflow":...},
  *     or

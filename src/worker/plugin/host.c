@@ -5,9 +5,12 @@
 #include "worker/plugin/host.h"
 
 #include "json/json.h"
+#include "service/service.h"
 #include "wire/wire.h"
 #include "worker/context.h"
 #include "worker/plugin/frame.h"
+#include "worker/plugin/plugin.h"
+#include "worker/subtask.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -32,6 +35,7 @@ struct attempt {
     struct fa_arena arena;
     struct faina_task task;
     const char *subtasks;
+    const char *worker_id;
     size_t output_max;
     const struct faina_plugin_type *type;
     atomic_bool is_cancelled;
@@ -42,6 +46,8 @@ struct host {
     const struct faina_plugin *plugin;
     pthread_mutex_t mutex; /* guards the socket's writing side and the list */
     struct attempt *attempts;
+    pthread_mutex_t service_mutex; /* guards what follows */
+    struct fa_service *service;    /* the worker's engine; NULL: not opened yet */
 };
 
 /* ------------------------------------------------------------------------------------------
@@ -124,7 +130,39 @@ static bool is_cancelled(void *ctx)
     return atomic_load(&((struct attempt *)ctx)->is_cancelled);
 }
 
-static const struct fa_context_backend backend = {.report = report, .is_cancelled = is_cancelled};
+/* The engine is opened at first use, and is used until the process ends. */
+static enum faina_code open_service(struct host *host, struct fa_service **out,
+                                    struct faina_error *err)
+{
+    const char *url = getenv(FA_PLUGIN_URL);
+    enum faina_code code = FAINA_OK;
+
+    if (!url)
+        return fa_error_set(err, FAINA_NOT_SUPPORTED,
+                            "the engine is in memory: a plugin can't create a subtask in it before "
+                            "the task is blocked");
+    pthread_mutex_lock(&host->service_mutex);
+    if (!host->service)
+        code = fa_service_open(&host->service, url, NULL, err);
+    *out = host->service;
+    pthread_mutex_unlock(&host->service_mutex);
+    return code;
+}
+
+static enum faina_code create(void *ctx, const struct faina_submit *subtask, char id[FAINA_ID_SIZE],
+                              struct faina_error *err)
+{
+    struct attempt *attempt = ctx;
+    struct faina_by by = {.worker_id = attempt->worker_id, .fence = attempt->task.fence};
+    struct fa_service *service = NULL;
+    enum faina_code code = open_service(attempt->host, &service, err);
+
+    return code == FAINA_OK ? fa_subtask_create(service, &attempt->task, by, subtask, id, err)
+                            : code;
+}
+
+static const struct fa_context_backend backend = {
+    .report = report, .is_cancelled = is_cancelled, .create = create};
 
 static void send_failure(struct attempt *attempt, const struct faina_failure *failure)
 {
@@ -281,6 +319,8 @@ static void read_start(struct attempt *attempt, struct fa_json object)
     task->attempts = fa_json_member_int(object, "attempts");
     task->max_attempts = fa_json_member_int(object, "maxAttempts");
     task->fence = fa_json_member_int(object, "fence");
+    task->traceparent = fa_json_member_text(object, "traceparent", arena);
+    attempt->worker_id = fa_json_member_text(object, "workerId", arena);
     if (fa_json_member(object, "resources", &names))
         (void)!fa_json_texts(names, arena, &task->resources, &task->resource_count);
     attempt->subtasks = fa_json_member_raw(object, "subtasks", arena);
@@ -607,6 +647,7 @@ int fa_host_main(const char *path)
     signal(SIGPIPE, SIG_IGN);
     watch_for_crashes();
     pthread_mutex_init(&host.mutex, NULL);
+    pthread_mutex_init(&host.service_mutex, NULL);
     fa_error_clear(&err);
     code = load(path, &plugin, &err);
     host.plugin = code == FAINA_OK ? &plugin : NULL;

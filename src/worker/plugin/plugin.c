@@ -118,6 +118,8 @@ static void write_start(struct fa_buf *out, const struct fa_job *job)
     fa_json_set_int(&w, "attempts", task->attempts);
     fa_json_set_int(&w, "maxAttempts", task->max_attempts);
     fa_json_set_int(&w, "fence", task->fence);
+    fa_json_set_str(&w, "workerId", fa_job_worker(job));
+    fa_json_set_str(&w, "traceparent", task->traceparent);
     fa_json_key(&w, "resources");
     fa_json_begin_array(&w);
     for (size_t i = 0; i < task->resource_count; i++)

@@ -42,7 +42,14 @@ static bool is_cancelled(void *ctx)
     return fa_job_stop(ctx) != FA_STOP_NONE;
 }
 
-static const struct fa_context_backend backend = {.report = report, .is_cancelled = is_cancelled};
+static enum faina_code create(void *ctx, const struct faina_submit *subtask, char id[FAINA_ID_SIZE],
+                              struct faina_error *err)
+{
+    return fa_job_subtask(ctx, subtask, id, err);
+}
+
+static const struct fa_context_backend backend = {
+    .report = report, .is_cancelled = is_cancelled, .create = create};
 
 static struct fa_outcome call(struct fa_job *job)
 {

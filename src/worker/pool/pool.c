@@ -13,6 +13,7 @@
 #include "json/merge.h"
 #include "model/limits.h"
 #include "worker/pool/pool_inner.h"
+#include "worker/subtask.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -384,6 +385,19 @@ void fa_job_send_stop(struct fa_job *job, struct fa_event_loop *loop,
 enum fa_stop fa_job_stop(const struct fa_job *job)
 {
     return (enum fa_stop)atomic_load(&job->stop);
+}
+
+enum faina_code fa_job_subtask(struct fa_job *job, const struct faina_submit *subtask,
+                               char id[FAINA_ID_SIZE], struct faina_error *err)
+{
+    struct faina_by by = {.worker_id = fa_job_worker(job), .fence = job->task->fence};
+
+    return fa_subtask_create(job->pool->service, job->task, by, subtask, id, err);
+}
+
+const char *fa_job_worker(const struct fa_job *job)
+{
+    return job->pool->config.worker_id;
 }
 
 size_t fa_job_output_max(const struct fa_job *job)

@@ -10,6 +10,7 @@
 #include "json/merge.h"
 #include "model/limits.h"
 #include "worker/attempt_note.h"
+#include "worker/subtask.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -67,7 +68,6 @@ static void add_report(struct sender *s, struct fa_job *job)
     op->report = &entry->report;
 }
 
-/* The subtasks continue the trace of the attempt, unless they have one of their own. */
 static const struct faina_submit *trace_subtasks(struct fa_job *job)
 {
     const struct fa_outcome *outcome = &job->outcome;
@@ -78,9 +78,7 @@ static const struct faina_submit *trace_subtasks(struct fa_job *job)
         return outcome->subtasks;
     traced = (void *)fa_arena_copy(&job->arena, (const char *)outcome->subtasks, size);
     for (size_t i = 0; i < outcome->subtask_count; i++)
-        if (!traced[i].traceparent &&
-            (!traced[i].metadata || !strstr(traced[i].metadata, "\"traceparent\"")))
-            traced[i].traceparent = job->task->traceparent;
+        fa_subtask_trace(&traced[i], job->task);
     return traced;
 }
 

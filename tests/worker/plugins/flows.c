@@ -14,8 +14,8 @@ static enum faina_outcome build(struct faina_context *context, void *user)
 
     if (strstr(task.input, "\"skip\""))
         return FAINA_OUTCOME_COMPLETE;
-    return faina_context_subtask(context, &task, NULL) == FAINA_OK ? FAINA_OUTCOME_BLOCKED
-                                                                   : FAINA_OUTCOME_FAILED;
+    return faina_context_subtask(context, &task, NULL, NULL) == FAINA_OK ? FAINA_OUTCOME_BLOCKED
+                                                                         : FAINA_OUTCOME_FAILED;
 }
 
 /* Does what was built. */

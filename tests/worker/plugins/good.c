@@ -59,7 +59,7 @@ static enum faina_outcome parent(struct faina_context *context, void *user)
 
     (void)user;
     faina_context_fail_fast(context);
-    faina_context_subtask(context, &child, NULL);
+    faina_context_subtask(context, &child, NULL, NULL);
     return FAINA_OUTCOME_BLOCKED;
 }
 
@@ -69,6 +69,38 @@ static enum faina_outcome resume(struct faina_context *context, void *user)
 
     (void)user;
     faina_context_output(context, child ? child->output : "null", NULL);
+    return FAINA_OUTCOME_COMPLETE;
+}
+
+/* The output is the subtask's id, or the code of the error. */
+static enum faina_outcome early(struct faina_context *context, void *user)
+{
+    struct faina_submit child = {.type = "good.echo", .name = "one", .input = "[1]"};
+    char id[FAINA_ID_SIZE] = "", output[64];
+    enum faina_code code = faina_context_subtask(context, &child, id, NULL);
+
+    (void)user;
+    if (code == FAINA_OK)
+        return FAINA_OUTCOME_BLOCKED;
+    snprintf(output, sizeof(output), "\"%s\"", faina_code_name(code));
+    faina_context_output(context, output, NULL);
+    return FAINA_OUTCOME_COMPLETE;
+}
+
+static enum faina_outcome early_resume(struct faina_context *context, void *user)
+{
+    struct faina_submit child = {.type = "good.echo", .name = "one", .input = "[1]"};
+    char id[FAINA_ID_SIZE] = "", output[64];
+    const struct faina_subtask *found;
+
+    (void)user;
+    if (faina_context_subtask(context, &child, id, NULL) != FAINA_OK)
+        return FAINA_OUTCOME_FAILED;
+    found = faina_context_find(context, id);
+    if (!found || found->status != FAINA_COMPLETED)
+        return FAINA_OUTCOME_FAILED;
+    snprintf(output, sizeof(output), "\"%s\"", id);
+    faina_context_output(context, output, NULL);
     return FAINA_OUTCOME_COMPLETE;
 }
 
@@ -123,6 +155,7 @@ static const struct faina_plugin_type types[] = {
     {.type = "good.open", .handler = {.on_start = open_engine}},
     {.type = "good.about", .handler = {.on_start = about}, .user = hello},
     {.type = "good.parent", .handler = {.on_start = parent, .on_resume = resume}},
+    {.type = "good.early", .handler = {.on_start = early, .on_resume = early_resume}},
     {.type = "good.background", .handler = {.on_start = background}},
     {.type = "good.require", .handler = {.on_start = require}},
     {.type = "good.zone", .handler = {.on_start = zone}},
