@@ -181,6 +181,8 @@ static struct faina_submit copy_submit(struct fa_arena *arena, const struct fain
     copy.key_scope = fa_arena_strdup(arena, submit->key_scope);
     copy.team_id = fa_arena_strdup(arena, submit->team_id);
     copy.created_by = fa_arena_strdup(arena, submit->created_by);
+    copy.traceparent = fa_arena_strdup(arena, submit->traceparent);
+    copy.group = fa_arena_strdup(arena, submit->group);
     copy.depends_on = fa_arena_strs(arena, submit->depends_on, submit->depends_on_count);
     copy.resources = fa_arena_strs(arena, submit->resources, submit->resource_count);
     return copy;

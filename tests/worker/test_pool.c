@@ -409,7 +409,8 @@ static enum faina_outcome start_early(struct faina_context *context, void *user)
 {
     struct early *early = user;
     struct faina_submit named = {.type = "leaf", .name = "one", .input = "7"};
-    struct faina_submit plain = {.type = "leaf", .input = "8"};
+    char group[] = "g";
+    struct faina_submit plain = {.type = "leaf", .input = "8", .group = group};
     char *id = early->ids[early->attempt];
 
     if (early->attempt == 2)
@@ -417,6 +418,7 @@ static enum faina_outcome start_early(struct faina_context *context, void *user)
     if (faina_context_subtask(context, &named, id, NULL) != FAINA_OK ||
         faina_context_subtask(context, &plain, NULL, NULL) != FAINA_OK)
         return FAINA_OUTCOME_FAILED;
+    group[0] = 'x'; /* the context has a copy */
     return early->attempt++ == 0 ? FAINA_OUTCOME_FAILED : FAINA_OUTCOME_BLOCKED;
 }
 
@@ -451,6 +453,7 @@ static void test_pool__the_id_of_a_subtask(struct fa_t *t)
     CHECK_STR(early.ids[0], fa_t_child(t, task->id, 0));
     CHECK_STR(early.ids[1], early.ids[0]);
     CHECK_STR(early.ids[2], early.ids[0]);
+    CHECK_STR(fa_t_task(t, fa_t_child(t, task->id, 1))->group, "g");
     world_close(&w);
 }
 
