@@ -697,6 +697,18 @@ static bool may_wait(struct fa_engine *engine, const struct fa_op_job *job)
     return false;
 }
 
+static void note_key_wait(struct fa_op_job *job)
+{
+    if (job->key_wait_us == 0)
+        job->key_wait_us = fa_clock_mono_us();
+}
+
+/* Whether the job has waited for keys for so long that it is refused. */
+static bool is_overdue(const struct fa_op_job *job)
+{
+    return job->key_wait_us != 0 && fa_clock_mono_us() - job->key_wait_us >= KEY_WAIT_US_MAX;
+}
+
 /* After the job's transaction has waited for a key in vain. */
 static void after_key_wait(struct fa_writer *writer, struct fa_op_job *job,
                            const struct faina_error *err)
@@ -710,10 +722,8 @@ static void after_key_wait(struct fa_writer *writer, struct fa_op_job *job,
         if (ns != NULL)
             fa_key_waits_note(&engine->key_waits, ns, now_us);
     }
-    if (job->key_wait_us == 0)
-        job->key_wait_us = now_us;
-    job->should_move = job->chore == NULL && last_writer(engine) != NULL &&
-                       now_us - job->key_wait_us < KEY_WAIT_US_MAX;
+    note_key_wait(job);
+    job->should_move = job->chore == NULL && last_writer(engine) != NULL && !is_overdue(job);
     if (!job->should_move)
         fail_all(job, FAINA_OVERLOADED, err);
 }
@@ -725,7 +735,7 @@ static bool skip_key_wait(struct fa_writer *writer, struct fa_op_job *job)
     struct fa_engine *engine = writer->engine;
     struct faina_error err = {0};
 
-    if (job->key_wait_us != 0 && fa_clock_mono_us() - job->key_wait_us >= KEY_WAIT_US_MAX) {
+    if (is_overdue(job)) {
         fa_error_set(&err, FAINA_OVERLOADED,
                      "transactions that are still open have submitted with keys of this namespace; "
                      "try again when they have ended");
@@ -771,6 +781,35 @@ static bool concerns_one(const struct fa_writer *writer, enum faina_code code)
     return code == FAINA_INTERNAL || (code != FAINA_OK && writer->db->awaits_key);
 }
 
+/* Each job by itself. All jobs of a transaction are answered together, so jobs that may wait for
+ * keys are moved when there are others, and don't delay the answers of those (K1). */
+static void run_each(struct fa_writer *writer, struct fa_batch_job *jobs)
+{
+    bool has_others = false;
+
+    for (struct fa_batch_job *each = jobs, *next; each != NULL; each = next) {
+        struct fa_op_job *job = (struct fa_op_job *)each;
+
+        next = each->next;
+        each->next = NULL;
+        job->should_move = job->chore == NULL && last_writer(writer->engine) != NULL &&
+                           may_wait(writer->engine, job) && !is_overdue(job);
+        if (job->should_move) {
+            note_key_wait(job);
+        } else {
+            run_alone(writer, job);
+            has_others = true;
+        }
+        each->next = next;
+    }
+    for (struct fa_batch_job *each = jobs, *next; !has_others && each != NULL; each = next) {
+        next = each->next;
+        each->next = NULL;
+        run_alone(writer, (struct fa_op_job *)each);
+        each->next = next;
+    }
+}
+
 /* One bad operation must not make the others fail: when a transaction failed for a reason other
  * than the disk, each job is run by itself, and then each of its operations. Due chores run
  * later. */
@@ -791,12 +830,7 @@ static void run_jobs(void *ctx, struct fa_batch_job *jobs)
         code = transact_and_notify(writer, (struct fa_op_job *)jobs, true, &err);
     }
     if (concerns_one(writer, code)) {
-        for (struct fa_batch_job *job = jobs, *next; job != NULL; job = next) {
-            next = job->next;
-            job->next = NULL;
-            run_alone(writer, (struct fa_op_job *)job);
-            job->next = next;
-        }
+        run_each(writer, jobs);
     } else if (code != FAINA_OK) {
         fail_all((struct fa_op_job *)jobs, code, &err);
     }
