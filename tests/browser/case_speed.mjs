@@ -1,9 +1,21 @@
-// Many rows and many events: the figures are printed, and only what is far off fails, since other tests
-// run at the same time. FA_SPEED_ROWS=10000 FA_SPEED_SECONDS=60 measures at full length.
+// How fast the page is, and what it costs the server: the figures are printed, and only what is far off
+// fails, since other tests run at the same time. tools/bench-dashboard measures at full length.
+import { readFileSync } from "node:fs";
 import { check, until } from "./helper_place.mjs";
 
 const ROWS = Number(process.env.FA_SPEED_ROWS ?? 2000);
 const SECONDS = Number(process.env.FA_SPEED_SECONDS ?? 3);
+const STORED = Number(process.env.FA_SPEED_STORED ?? 5000);
+const POSTS = Number(process.env.FA_SPEED_POSTS ?? 1000);
+const TABS = Number(process.env.FA_SPEED_TABS ?? 3);
+const ROUNDS = Number(process.env.FA_SPEED_ROUNDS ?? 1);
+
+async function store(server, count) {
+  const batch = (n) => server.call("POST", "/tasks:batch", { tasks: Array.from({ length: n }, (_, i) => ({ type: `t${i % 7}` })) }, 200);
+  for (let left = count; left > 0; left -= 10000) await batch(Math.min(left, 10000));
+}
+
+const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
 
 export async function a_long_list_stays_usable_while_much_happens(place) {
   const server = await place.serve();
@@ -49,4 +61,62 @@ export async function a_long_list_stays_usable_while_much_happens(place) {
   console.log(`    the first rows after ${opened} ms; with 1,000 events/s p95 of the frames ${p95.toFixed(1)} ms, the longest ${frames.at(-1).toFixed(1)} ms`);
   await page.locator(".fresh").waitFor();
   check(p95 < 200, "p95 of the frames is", p95);
+}
+
+/** Milliseconds from the request of the page until an element is there, by the browser's clock. */
+async function timeView(place, server, hash, selector) {
+  const context = await place.context();
+  await context.addInitScript((wanted) => {
+    const look = () => document.querySelector(wanted) ? (window.seen_ = performance.now()) : requestAnimationFrame(look);
+    requestAnimationFrame(look);
+  }, selector);
+  const page = await place.page(server, hash, { context });
+  const took = await (await page.waitForFunction(() => window.seen_)).jsonValue();
+  await context.close();
+  return took;
+}
+
+export async function the_first_view_comes_at_once_with_many_tasks(place) {
+  const server = await place.serve();
+  await store(server, STORED);
+  for (const [name, hash, selector] of [["Now", "/", "main tbody tr"], ["Tasks", "/tasks", ".tasks-row"]]) {
+    const times = [];
+    for (let i = 0; i < ROUNDS; i++) times.push(await timeView(place, server, hash, selector));
+    const took = median(times);
+    console.log(`    ${name} with ${STORED} tasks stored is usable after ${took.toFixed(0)} ms (median of ${ROUNDS})`);
+    check(took < 5000, name, "took", took);
+  }
+}
+
+/** Processor time of a process so far, in ticks. */
+function ticksOf(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1].split(" ");
+  return Number(fields[11]) + Number(fields[12]);
+}
+
+/** Ticks that the server spends on requests. */
+async function costOfPosts(server, count) {
+  const before = ticksOf(server.process.pid);
+  let left = count;
+  await Promise.all(Array.from({ length: 16 }, async () => {
+    while (left-- > 0) await server.submit("mail.send", { input: { to: "ann@example.com" } });
+  }));
+  return ticksOf(server.process.pid) - before;
+}
+
+export async function tabs_cost_the_server_little(place) {
+  const server = await place.serve();
+  await costOfPosts(server, POSTS);
+  const ratios = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const alone = await costOfPosts(server, POSTS);
+    const context = await place.context();
+    for (let i = 0; i < TABS; i++) await place.page(server, i % 2 ? "/tasks" : "/", { context });
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    ratios.push((await costOfPosts(server, POSTS)) / Math.max(1, alone));
+    await context.close();
+  }
+  const ratio = median(ratios);
+  console.log(`    with ${TABS} tabs open POST /tasks costs the server ${ratio.toFixed(2)} times the processor time (median of ${ROUNDS})`);
+  check(ratio < 3, "the tabs cost", ratio);
 }
