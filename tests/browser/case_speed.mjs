@@ -118,5 +118,5 @@ export async function tabs_cost_the_server_little(place) {
   }
   const ratio = median(ratios);
   console.log(`    with ${TABS} tabs open POST /tasks costs the server ${ratio.toFixed(2)} times the processor time (median of ${ROUNDS})`);
-  check(ratio < 3, "the tabs cost", ratio);
+  check(ratio < 10, "the tabs cost", ratio);
 }
