@@ -70,4 +70,6 @@ equal("too many failures", results_of(run_tests.REPEATS_MAX + 1, LATE % ":")[0],
       (0, run_tests.REPEATS_MAX + 1))
 equal("a finding of a sanitizer", results_of(2, LATE % "echo WARNING: ThreadSanitizer: data race")[0],
       (0, 2))
+equal("a finding after a failed test", results_of(
+    2, LATE % "echo '[  FAILED  ] test_a'; echo WARNING: ThreadSanitizer: data race")[0], (2, 0))
 finish()
