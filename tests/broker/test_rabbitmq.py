@@ -441,6 +441,7 @@ def test_z_the_broker_is_killed(place, rabbit):
         wait_until(lambda: depth(server) == 0, "the exchanges are made again")
         queue = Queue(rabbit, tasks="default.#")
     equal(sorted(task["id"] for task in server.claim(limit=1000)), sorted(all_tasks))
+    queue.close()
     is_true(BIN and environment)
 
 

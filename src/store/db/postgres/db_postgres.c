@@ -810,7 +810,9 @@ static void pg_close(struct fa_db *db)
 {
     struct pg *pg = downcast(db);
 
-    if (pg->conn != NULL && end_pipeline(pg))
+    /* Only writers have proofs. The end of a reader's last transaction may still be on its way, and
+     * nothing depends on it. */
+    if (pg->conn != NULL && pg->role == FA_PG_WRITER && end_pipeline(pg))
         fa_pg_proof_forget(&pg->proof, pg->target, pg->conn);
     PQfinish(pg->conn);
     for (size_t i = 0; i < FA_VALUES_MAX; i++)
