@@ -78,24 +78,43 @@ void fa_bench_latency_summarize(struct fa_bench_latency *row, double *samples_us
     row->p99_us = fa_bench_quantile(samples_us, count, 0.99);
 }
 
+/* Adds a ratio without rounds. */
+static struct fa_bench_ratio *add_ratio(struct fa_bench_report *report, enum fa_bench_aim aim,
+                                        double target, const char *format, va_list args)
+{
+    struct fa_bench_ratio *ratio = &report->ratios[report->ratio_count++];
+
+    assert(report->ratio_count <= FA_BENCH_ROWS_MAX);
+    vsnprintf(ratio->name, sizeof ratio->name, format, args);
+    ratio->aim = aim;
+    ratio->target = target;
+    return ratio;
+}
+
 void fa_bench_ratio_add(struct fa_bench_report *report, const struct fa_bench_rounds *above,
                         const struct fa_bench_rounds *below, enum fa_bench_aim aim, double target,
                         const char *format, ...)
 {
-    struct fa_bench_ratio *ratio = &report->ratios[report->ratio_count];
+    struct fa_bench_ratio *ratio;
     va_list args;
 
-    assert(report->ratio_count < FA_BENCH_ROWS_MAX);
     assert(above->count == below->count);
-    report->ratio_count++;
     va_start(args, format);
-    vsnprintf(ratio->name, sizeof ratio->name, format, args);
+    ratio = add_ratio(report, aim, target, format, args);
     va_end(args);
-    ratio->aim = aim;
-    ratio->target = target;
     for (size_t i = 0; i < above->count; i++)
         fa_bench_rounds_add(&ratio->rounds,
                             below->values[i] > 0 ? above->values[i] / below->values[i] : 0);
+}
+
+void fa_bench_value_add(struct fa_bench_report *report, const struct fa_bench_rounds *values,
+                        enum fa_bench_aim aim, double target, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    add_ratio(report, aim, target, format, args)->rounds = *values;
+    va_end(args);
 }
 
 const char *fa_bench_verdict(const struct fa_bench_ratio *ratio)

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #define FA_BENCH_ROUNDS_MAX 1000
-#define FA_BENCH_ROWS_MAX 48
+#define FA_BENCH_ROWS_MAX 64
 
 enum fa_bench_subject {
     FA_BENCH_MINIMAL,   /* raw statements on a minimal table for a queue */
@@ -141,6 +141,10 @@ void fa_bench_latency_summarize(struct fa_bench_latency *row, double *samples_us
 void fa_bench_ratio_add(struct fa_bench_report *report, const struct fa_bench_rounds *above,
                         const struct fa_bench_rounds *below, enum fa_bench_aim aim, double target,
                         const char *format, ...) FA_PRINTF(6, 7);
+/* The same for values that are no ratios, such as times. */
+void fa_bench_value_add(struct fa_bench_report *report, const struct fa_bench_rounds *values,
+                        enum fa_bench_aim aim, double target, const char *format, ...)
+    FA_PRINTF(5, 6);
 /* "met", "missed", or "" for a ratio that has no target. */
 const char *fa_bench_verdict(const struct fa_bench_ratio *ratio);
 

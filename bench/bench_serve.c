@@ -59,17 +59,6 @@ static const char *task_text(struct part *part, size_t number)
                            fa_bench_input(&part->bench->inputs, number));
 }
 
-/* Reports a value instead of a ratio. */
-static void add_value(struct fa_bench *bench, const struct fa_bench_rounds *values, double target,
-                      const char *name)
-{
-    struct fa_bench_rounds ones = {0};
-
-    for (size_t i = 0; i < values->count; i++)
-        fa_bench_rounds_add(&ones, 1);
-    fa_bench_ratio_add(&bench->report, values, &ones, FA_BENCH_AT_MOST, target, "%s", name);
-}
-
 static struct fa_bench_request_row *add_row(struct fa_bench *bench, const char *name,
                                             int connections)
 {
@@ -381,8 +370,8 @@ static enum faina_code serve_many(struct part *part, struct faina_error *err)
         return code;
     fa_bench_ratio_add(&bench->report, &alone->per_second, &beside->per_second, FA_BENCH_AT_MOST,
                        1.5, "server: POST /tasks alone / beside 5,000 long polls, 1,000 streams");
-    add_value(bench, &mb, MB_WAITED_ON_MAX,
-              "server: MB resident with 5,000 long polls and 1,000 streams");
+    fa_bench_value_add(&bench->report, &mb, FA_BENCH_AT_MOST, MB_WAITED_ON_MAX,
+                       "server: MB resident with 5,000 long polls and 1,000 streams");
     return FAINA_OK;
 }
 
@@ -429,9 +418,10 @@ static enum faina_code start_often(struct part *part, struct faina_error *err)
     }
     if (code != FAINA_OK)
         return code;
-    add_value(bench, &ms, READY_MS_MAX, "server: ms until it is ready, with 1,000,000 tasks");
-    add_value(bench, &mb, MB_IDLE_MAX,
-              "server: MB resident when it is ready, with 1,000,000 tasks");
+    fa_bench_value_add(&bench->report, &ms, FA_BENCH_AT_MOST, READY_MS_MAX,
+                       "server: ms until it is ready, with 1,000,000 tasks");
+    fa_bench_value_add(&bench->report, &mb, FA_BENCH_AT_MOST, MB_IDLE_MAX,
+                       "server: MB resident when it is ready, with 1,000,000 tasks");
     return FAINA_OK;
 }
 
