@@ -112,6 +112,8 @@ enum faina_code fa_bench_driver_claim(struct fa_bench_driver *driver, size_t cou
 {
     const struct faina_claim claim = {
         .worker_id = driver->worker_id,
+        .types = driver->claimed_type != NULL ? &driver->claimed_type : NULL,
+        .type_count = driver->claimed_type != NULL,
         .limit = (int)count,
         .lease_ms = FA_BENCH_LEASE_MS,
         .wait_ms = CLAIM_WAIT_MS,

@@ -24,7 +24,8 @@ struct fa_bench_driver {
     size_t batch_max;
     struct fa_random random;
     uint64_t submitted;
-    uint64_t group_count; /* submitted tasks get these groups in turns; 0: none */
+    const char *claimed_type; /* claims ask for it; NULL: for any */
+    uint64_t group_count;     /* submitted tasks get these groups in turns; 0: none */
     struct fa_arena arena;
     struct fa_op *ops; /* 2 * batch_max: a complete and a submit for each */
     struct faina_submit *submits;

@@ -16,6 +16,7 @@
 struct fa_bench_engine {
     struct fa_service *service;
     size_t batch, share; /* of one caller, in tasks */
+    const char *type;
     bool has_key, has_resource;
     struct fa_bench_driver *drivers; /* one for each caller */
     size_t caller_count;
@@ -32,7 +33,7 @@ static enum faina_code submit_share(const struct fa_bench_engine *engine,
 {
     static const char *const resource = RESOURCE;
     const struct faina_submit like = {
-        .type = FA_BENCH_TYPE, .resources = &resource, .resource_count = engine->has_resource};
+        .type = engine->type, .resources = &resource, .resource_count = engine->has_resource};
     enum faina_code code = FAINA_OK;
 
     for (size_t done = 0; code == FAINA_OK && done < engine->share; done += engine->batch)
@@ -97,13 +98,16 @@ struct fa_bench_engine *fa_bench_engine_create(struct fa_service *service,
     engine->service = service;
     engine->share = (size_t)(speed->tasks / speed->callers);
     engine->batch = at_most((size_t)speed->batch, engine->share);
+    engine->type = speed->type != NULL ? speed->type : FA_BENCH_TYPE;
     engine->has_key = speed->has_key;
     engine->has_resource = speed->limit != FA_BENCH_NO_RESOURCE;
     engine->caller_count = (size_t)speed->callers;
     engine->drivers = fa_alloc_zero(engine->caller_count, sizeof *engine->drivers);
-    for (size_t i = 0; i < engine->caller_count; i++)
+    for (size_t i = 0; i < engine->caller_count; i++) {
         fa_bench_driver_init(&engine->drivers[i], engine->service, &bench->inputs, (int)i + 1,
                              engine->batch, engine->share);
+        engine->drivers[i].claimed_type = speed->claimed_type;
+    }
     engine->threads = fa_bench_threads_start(engine->caller_count, run_share, engine);
     return engine;
 }

@@ -437,6 +437,20 @@ enum faina_code fa_bench_raw_open(struct fa_bench_raw **out, const char *path,
     return FAINA_OK;
 }
 
+enum faina_code fa_bench_raw_run(const char *path, const char *sql, struct faina_error *err)
+{
+    sqlite3 *db;
+    int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    enum faina_code code = FAINA_OK;
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    if (rc != SQLITE_OK)
+        code = fa_error_set(err, FAINA_INTERNAL, "can't run %s: %s", sql, sqlite3_errmsg(db));
+    sqlite3_close(db);
+    return code;
+}
+
 void fa_bench_raw_close(struct fa_bench_raw *raw)
 {
     if (!raw)

@@ -18,6 +18,10 @@
 
 struct fa_bench_raw;
 
+/* Runs statements on a file that no engine has open. */
+FA_MUST_CHECK enum faina_code fa_bench_raw_run(const char *path, const char *sql,
+                                               struct faina_error *err);
+
 /* The version of the SQLite library. */
 const char *fa_bench_raw_version(void);
 

@@ -46,6 +46,8 @@ struct fa_bench_speed {
     bool has_key;
     int64_t tasks; /* in each round */
     enum fa_bench_limit limit;
+    const char *type;         /* NULL: FA_BENCH_TYPE */
+    const char *claimed_type; /* claims ask for it; NULL: for any */
     struct fa_bench_rounds rates[FA_BENCH_STEPS + 1];
 };
 

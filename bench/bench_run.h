@@ -68,6 +68,7 @@ enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct 
 enum faina_code fa_bench_bulk(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_lanes(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_lists(struct fa_bench *bench, const char *name, struct faina_error *err);
+enum faina_code fa_bench_cost(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_match(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_emit(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_start(struct fa_bench *bench, const char *name, struct faina_error *err);
