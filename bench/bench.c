@@ -49,6 +49,7 @@ static const struct fa_bench_part parts[] = {
      fa_bench_claim},
     {"bulk", "an operation that retries 100,000 tasks against completing them", EVERY,
      fa_bench_bulk},
+    {"tree", "single submits while a tree of 100,000 tasks is cancelled", EVERY, fa_bench_tree},
     {"lanes", "a claim of one task among ten types, and among very many", EVERY, fa_bench_lanes},
     {"lists", "the first page of lists of tasks, with any filter, among 1,000,000 ended tasks",
      EVERY, fa_bench_lists},

@@ -69,6 +69,7 @@ enum faina_code fa_bench_bulk(struct fa_bench *bench, const char *name, struct f
 enum faina_code fa_bench_lanes(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_lists(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_cost(struct fa_bench *bench, const char *name, struct faina_error *err);
+enum faina_code fa_bench_tree(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_match(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_emit(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_start(struct fa_bench *bench, const char *name, struct faina_error *err);

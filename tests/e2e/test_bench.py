@@ -60,6 +60,7 @@ TARGETS = [
     ("server: MB resident when it is ready", "at most", 15),
     ("memory: growth with 10,000 waiting", "at most", 1.1),
     ("claim of one among 10,000 types / 10 types", "at most", 1.5),
+    ("single submits while a tree of 100,000 is cancelled, p99 / idle", "at most", 5),
     ("ms of a page among 2,000 ended, slowest", "at most", 50),
 ]
 
@@ -90,6 +91,7 @@ POSTGRES_TARGETS = [
     ("emit with 10,000 triggers on other types / without them", "at least", 0.9),
     ("submit to start elsewhere: engine / NOTIFY and a claim", "at most", 2),
     ("submit to start elsewhere: p99 / median", "at most", 10),
+    ("single submits while a tree of 100,000 is cancelled, p99 / idle", "at most", 5),
     ("ms of a page among 2,000 ended, slowest", "at most", 50),
     ("idle, 10 nodes: load per second", "at most", 20),
 ]
