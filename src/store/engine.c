@@ -563,6 +563,7 @@ static void engine_shut(struct fa_service *service)
         if (engine->writers[i].db != NULL)
             atomic_store(&engine->writers[i].db->is_closing, true);
     }
+    fa_readers_shut(engine->readers);
     fa_bulk_runner_stop(engine->bulk_runner);
     fa_waiters_close(engine->waiters);
     fa_waiting_claims_close(engine->waiting_claims);

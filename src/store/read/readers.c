@@ -13,10 +13,12 @@ struct fa_readers {
     struct fa_store *store;
     struct fa_aside *aside;
     pthread_mutex_t mutex;
+    struct fa_reader *open; /* all */
     struct fa_reader *idle;
     size_t idle_count;
-    size_t active;       /* between begin and end */
-    bool is_held;        /* new reads wait */
+    size_t active; /* between begin and end */
+    bool is_held;  /* new reads wait */
+    bool is_shut;
     pthread_cond_t cond; /* `active` or `is_held` has changed */
 };
 
@@ -36,8 +38,13 @@ struct fa_readers *fa_readers_create(struct fa_store *store, struct fa_aside *as
     return readers;
 }
 
-static void destroy_reader(struct fa_reader *reader)
+static void destroy_reader(struct fa_readers *readers, struct fa_reader *reader)
 {
+    pthread_mutex_lock(&readers->mutex);
+    *reader->open_place = reader->open_next;
+    if (reader->open_next != NULL)
+        reader->open_next->open_place = reader->open_place;
+    pthread_mutex_unlock(&readers->mutex);
     fa_policy_set_release(&reader->source.policies);
     fa_db_close(reader->source.db);
     fa_lanes_destroy(reader->source.lanes);
@@ -51,12 +58,35 @@ void fa_readers_destroy(struct fa_readers *readers)
     while (readers->idle != NULL) {
         struct fa_reader *next = readers->idle->next;
 
-        destroy_reader(readers->idle);
+        destroy_reader(readers, readers->idle);
         readers->idle = next;
     }
     pthread_cond_destroy(&readers->cond);
     pthread_mutex_destroy(&readers->mutex);
     free(readers);
+}
+
+void fa_readers_shut(struct fa_readers *readers)
+{
+    if (readers == NULL)
+        return;
+    pthread_mutex_lock(&readers->mutex);
+    readers->is_shut = true;
+    for (struct fa_reader *reader = readers->open; reader != NULL; reader = reader->open_next)
+        atomic_store(&reader->source.db->is_closing, true);
+    pthread_mutex_unlock(&readers->mutex);
+}
+
+static void list_open(struct fa_readers *readers, struct fa_reader *reader)
+{
+    pthread_mutex_lock(&readers->mutex);
+    atomic_store(&reader->source.db->is_closing, readers->is_shut);
+    reader->open_next = readers->open;
+    reader->open_place = &readers->open;
+    if (reader->open_next != NULL)
+        reader->open_next->open_place = &reader->open_next;
+    readers->open = reader;
+    pthread_mutex_unlock(&readers->mutex);
 }
 
 static enum faina_code open_reader(struct fa_readers *readers, struct fa_reader **out,
@@ -74,6 +104,7 @@ static enum faina_code open_reader(struct fa_readers *readers, struct fa_reader 
     fa_lanes_report_to(reader->source.lanes, readers->aside);
     reader->source.aside = readers->aside;
     reader->source.store = readers->store;
+    list_open(readers, reader);
     *out = reader;
     return FAINA_OK;
 }
@@ -124,7 +155,7 @@ enum faina_code fa_readers_begin(struct fa_readers *readers, struct fa_reader **
                 fa_db_rollback(reader->source.db);
         }
         if (code != FAINA_OK)
-            destroy_reader(reader);
+            destroy_reader(readers, reader);
     }
     if (code != FAINA_OK) {
         leave(readers, NULL);
@@ -138,7 +169,7 @@ void fa_readers_end(struct fa_readers *readers, struct fa_reader *reader)
 {
     fa_db_rollback(reader->source.db);
     if (!leave(readers, reader))
-        destroy_reader(reader);
+        destroy_reader(readers, reader);
 }
 
 bool fa_readers_suspend(struct fa_readers *readers, int64_t timeout_ms)

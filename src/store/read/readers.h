@@ -5,7 +5,7 @@
  * waiting: when the write-ahead log has grown far too long, because reads never ceased, the leader
  * suspends the readers for a moment (fa_readers_suspend).
  *
- * Threads: any; the mutex guards the list of idle readers and the counts.
+ * Threads: any; the mutex guards the lists of readers and the counts.
  */
 #ifndef FA_STORE_READ_READERS_H
 #define FA_STORE_READ_READERS_H
@@ -17,12 +17,16 @@ struct fa_readers;
 
 struct fa_reader {
     struct fa_source source;
-    struct fa_reader *next;
+    struct fa_reader *next;                    /* idle ones */
+    struct fa_reader *open_next, **open_place; /* all of them, and what points to this one */
 };
 
 /* The caller keeps both. */
 struct fa_readers *fa_readers_create(struct fa_store *store, struct fa_aside *aside);
 void fa_readers_destroy(struct fa_readers *readers); /* no reader may be active */
+/* The engine is being closed: reads wait for a silent store for some seconds only (fa_db). NULL is
+ * fine. */
+void fa_readers_shut(struct fa_readers *readers);
 
 /* A connection inside a read transaction. */
 FA_MUST_CHECK enum faina_code fa_readers_begin(struct fa_readers *readers, struct fa_reader **out,
