@@ -79,8 +79,9 @@ void fa_bench_latency_summarize(struct fa_bench_latency *row, double *samples_us
 }
 
 /* Adds a ratio without rounds. */
-static struct fa_bench_ratio *add_ratio(struct fa_bench_report *report, enum fa_bench_aim aim,
-                                        double target, const char *format, va_list args)
+static FA_PRINTF(4, 0) struct fa_bench_ratio *add_ratio(struct fa_bench_report *report,
+                                                        enum fa_bench_aim aim, double target,
+                                                        const char *format, va_list args)
 {
     struct fa_bench_ratio *ratio = &report->ratios[report->ratio_count++];
 
