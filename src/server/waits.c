@@ -229,10 +229,16 @@ void fa_waits_go_on(struct fa_waits *waits, struct fa_posted *posted)
         fa_ring_add(&waits->claims, &posted->wait_link);
         posted->is_waiting = true;
     }
-    if (posted->run_mark != waits->ready_mark)
+    if (posted->run_mark != waits->ready_mark) {
         waits->needs_pass = true;
-    else if (takes_anything(posted->ops[0].claim))
+    } else if (takes_anything(posted->ops[0].claim)) {
+        /* It ran after the last notification, so another pass would find nothing either. That pass
+         * would leave out the oldest claims, which have just run, and a task of the meantime would
+         * go to a younger one. */
         waits->pass = NULL;
+        waits->needs_pass = false;
+        waits->next_types = 0;
+    }
 }
 
 /* All of them ------------------------------------------------------------------------------- */
