@@ -21,6 +21,7 @@ all: build
 build:
 	@tools/install-deps build
 	@tools/build plain all
+	@tools/build-sdk
 
 run: build
 	@$(if $(filter vault,$(EXAMPLE)),tools/install-deps build vault && tools/build plain all vault)

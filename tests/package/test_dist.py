@@ -25,6 +25,7 @@ def make(folder, umask, zone):
     subprocess.run(["git", "clone", "-q", ROOT, folder], check=True)
     shutil.copytree(f"{BUILD}/web", f"{folder}/build/web", copy_function=shutil.copyfile,
                     ignore=shutil.ignore_patterns(".lock", "files"))
+    shutil.copytree(f"{ROOT}/sdk/typescript/dist", f"{folder}/sdk/typescript/dist", copy_function=shutil.copyfile)
     env = {name: value for name, value in os.environ.items() if name != "BUILD"}
     done = subprocess.run(["tools/build-dist"], cwd=folder, env={**env, "TZ": zone}, check=False, capture_output=True,
                           text=True, preexec_fn=lambda: os.umask(umask))
